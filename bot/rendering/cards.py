@@ -314,11 +314,18 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
     added: list[str] = []
     unchanged: list[str] = []
+    others: list[str] = []
     for code in view.card.unchanged:
         key, _, field = code.rpartition(": ")
         item = next((item for item in view.preview.items if key and item.key == key), view.preview)
         known = {line.field: line.name for line in item.lines}
-        (added if item.verb == "add" else unchanged).append(known.get(field) or code)
+        name = known.get(field) or code
+        if code in view.card.now:
+            others.append(f"{name}: {view.card.now[code]}")
+        else:
+            (added if item.verb == "add" else unchanged).append(name)
+    if others:
+        yield tr.translate("changed-otherwise", values="; ".join(others), left=False)
     if added:
         yield tr.translate("not-taken", field=added[0], more=len(added) - 1)
     if unchanged:

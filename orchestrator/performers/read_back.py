@@ -1,6 +1,6 @@
 """Reads records again after a write: a successful answer does not prove that values were stored. Never writes.
 
-Differences that may have another cause, such as automation rules, are not reported.
+A value that a robot has set at once is told as it is now; texts are compared with the old ones only, since the portal tidies them.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
-from orchestrator.gate.call.ports import ReadBack, Succeeded
+from orchestrator.gate.call.ports import ReadBack, Succeeded, UnmetField
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.performers.error_texts import describe_error
 from orchestrator.performers.reconciliation import is_same_meaning
@@ -40,7 +40,7 @@ class _RecordCheck:
 
 
 async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: PortalReader) -> ReadBack:
-    """`unchanged` names written fields without the values sent, in a batch with the command's key; `note` says why nothing was read.
+    """Written fields without the values sent; `note` says why nothing was read.
 
     Never raises errors of the network.
     """
@@ -57,13 +57,10 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: P
         return ReadBack(note="the record could not be read back in time")
     gone = any(records_now[look.target] is None for look in looks)
     notes = ["the record could not be read back: it is not there any more"] if gone else []
-    missed: list[str] = []
-    for look in looks:
-        record = records_now[look.target]
-        for name in _find_missed_fields(look, record) if record is not None else ():
-            missed.append(f"{look.call.key}: {name}" if look.call.key else name)
-            notes.extend(_describe_recomputed(look.call, name, record or {}))
-    return ReadBack(unchanged=tuple(missed), note="; ".join(notes))
+    read = [(look, record) for look in looks if (record := records_now[look.target]) is not None]
+    unmet = tuple(field for look, record in read for field in _find_unmet_fields(look, record))
+    notes += [note for field in unmet for note in _describe_recomputed(field.call, field.name, field.record)]
+    return ReadBack(unmet=unmet, note="; ".join(notes))
 
 
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
@@ -89,19 +86,22 @@ def _has_own_record(call: Call) -> bool:
     return call.targets[0][0] == call.entity
 
 
-def _find_missed_fields(look: _RecordCheck, record: JsonObject) -> Iterator[str]:
+def _find_unmet_fields(look: _RecordCheck, record: JsonObject) -> Iterator[UnmetField]:
     steps = find_steps(look.call, look.old)
     for name, value in look.call.written_fields.items():
         if name in look.call.references or f"{look.call.spec.fields_at}.{name}" in look.call.references:
             continue
+        is_other = False
         if name in steps:
             missed = bool(multifields.find_unmet_steps(steps[name], multifields.parse_elements(record)))
         elif look.old is None:
             missed = name not in look.call.system_fields and _is_not_taken(look.call, name, value, record)
+            is_other = missed and _is_other_value(look.call, name, value, record, is_new=True)
         else:
-            missed = _is_unchanged(look.call, name, value, look.old, record) or _is_other_sum(look.call, name, value, record)
-        if missed:
-            yield name
+            missed = _is_unchanged(look.call, name, value, look.old, record)
+            is_other = not missed and _is_other_value(look.call, name, value, record)
+        if missed or is_other:
+            yield UnmetField(call=look.call, name=name, record=record, is_other=is_other)
 
 
 def _is_unchanged(call: Call, written_name: str, sent: object, old: JsonObject, record: JsonObject) -> bool:
@@ -124,10 +124,14 @@ def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bo
     return now in (None, "", [], {}) or (_find_kind(call, name) in _FIRM and not _is_near(sent, now))
 
 
-def _is_other_sum(call: Call, name: str, sent: object, record: JsonObject) -> bool:
-    if _find_kind(call, name) != "money" or not fields.has_field(record, name, call.entity):
+def _is_other_value(call: Call, written_name: str, sent: object, record: JsonObject, *, is_new: bool = False) -> bool:
+    """An empty value of a new record is none."""
+    name = call.spec.stands_for.get(written_name, written_name)
+    if (kind := _find_kind(call, name)) not in _FIRM or not fields.has_field(record, name, call.entity):
         return False
     now = fields.find_value(record, name, call.entity)
+    if is_new and fields.is_same_value(None, now, kind=kind):
+        return False
     return not _is_equivalent(call, name, sent, now) and not _is_near(sent, now)
 
 

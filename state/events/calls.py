@@ -11,7 +11,7 @@ from state.model.session_state import RunningCall, SessionState, UnknownCall
 State = SessionState
 
 KEEP_DONE = 50
-_OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
+_OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "now", "created")
 
 
 class StateChanges(BaseModel):
@@ -72,7 +72,10 @@ class CallSucceeded(Event):
     commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
-    """Fields whose values did not change when read back."""
+    """Fields that did not hold what was sent when read back."""
+    later: ClassVar[frozenset[str]] = frozenset({"now"})
+    now: Personal[dict[str, str]] = Field(default_factory=dict)
+    """In words, what those of `unchanged` hold that something has changed at once."""
     created: str = ""
     later: ClassVar[frozenset[str]] = frozenset({"seen"})
     seen: Personal[dict[str, Any]] = Field(default_factory=dict)

@@ -77,6 +77,8 @@ class Card(Stored):
     commands: Sequence[JsonObject] = ()
     unchanged: Sequence[str] = ()
     """Though the portal reported success."""
+    now: Mapping[str, str] = field(default_factory=dict)
+    """In words, what fields of `unchanged` hold that changed to another value."""
     created: str = ""
     """"deal:512"."""
 

@@ -187,7 +187,7 @@ def _render_run(run: Run | None) -> Iterator[str]:
         case _:
             yield f"{began}; answered after {format_seconds(run.seconds or 0)}: {run.answer}"
             if run.unchanged:
-                yield f"read back: Bitrix24 said yes and left as they were: {to_one_line(', '.join(run.unchanged))}"
+                yield f"read back: Bitrix24 said yes and does not hold what was sent: {to_one_line(', '.join(run.unchanged))}"
             for command in run.commands:
                 error = f": {to_one_line(command.error)}" if command.error else ""
                 yield f"{to_one_line(command.key)} {to_one_line(command.method)} {command.status}{error}"

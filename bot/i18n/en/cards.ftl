@@ -126,6 +126,10 @@ card-partly-known = { $unknown ->
   }
 card-decided = { $on } · decided by { $who }
 card-unchanged = ⚠️ Bitrix24 said yes but did not change: { $fields }
+changed-otherwise = ⚠️ Bitrix24 set another value at once, now: { $values }{ $left ->
+    [yes] {". "}{ $rest }
+   *[other] {""}
+  }
 not-changed = ⚠️ Bitrix24 said yes but did not change: { gate-field }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more

@@ -48,7 +48,7 @@ console-talk-origin = { $origin ->
 console-talk-only-planned = The plan was only recorded, nothing was sent
 console-talk-model-failed = The model did not answer, or not in the agreed form
 console-talk-found = found: { $count }
-console-talk-unchanged = Bitrix24 left as they were: { $fields }
+console-talk-unchanged = Bitrix24 does not hold what was sent: { $fields }
 console-talk-outcome = { $state ->
     [executed] Done
     [refused] Not done

@@ -128,6 +128,10 @@ card-partly-known = { $unknown ->
   }
 card-decided = { $on } · решение: { $who }
 card-unchanged = ⚠️ Битрикс24 ответил «да», но не изменил: { $fields }
+changed-otherwise = ⚠️ Битрикс24 сразу поставил другое значение, сейчас: { $values }{ $left ->
+    [yes] {". "}{ $rest }
+   *[other] {""}
+  }
 not-changed = ⚠️ Битрикс24 ответил «да», но не изменил: { gate-field }{ $more ->
     [0] {""}
    *[other] {" "}и ещё { $more }

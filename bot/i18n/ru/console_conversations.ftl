@@ -50,7 +50,7 @@ console-talk-origin = { $origin ->
 console-talk-only-planned = План только записан, ничего не отправлено
 console-talk-model-failed = Модель не ответила, или её ответ не по форме
 console-talk-found = найдено: { $count }
-console-talk-unchanged = Битрикс24 оставил как было: { $fields }
+console-talk-unchanged = В Битрикс24 нет отправленных значений: { $fields }
 console-talk-outcome = { $state ->
     [executed] Выполнено
     [refused] Не выполнено

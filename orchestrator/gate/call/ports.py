@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from orchestrator.domain.effect import CommandReport
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
@@ -82,7 +83,10 @@ class Succeeded:
     entity: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
-    """Shown by a later read, whatever the portal reported."""
+    """Written fields that do not hold what was sent, as a later read shows; in a batch with the command's key."""
+    now: Mapping[str, str] = field(default_factory=dict)
+    """Of these, in words, the values of those that hold neither the old one nor the one sent."""
+    unmet_notice: Notice | None = None
     note: str = ""
     """For the model and operators."""
     sums: Mapping[str, str] | None = None
@@ -137,8 +141,24 @@ class Performer(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnmetField:
+    """A written field that does not hold what was sent."""
+
+    call: Call
+    name: str
+    record: JsonObject
+    is_other: bool
+    """It holds a third value: something in the portal has changed it at once."""
+
+    @property
+    def code(self) -> str:
+        """In a batch with the command's key."""
+        return f"{self.call.key}: {self.name}" if self.call.key else self.name
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadBack:
-    unchanged: tuple[str, ...] = ()
+    unmet: tuple[UnmetField, ...] = ()
     note: str = ""
     foreign_text: bool = False
 

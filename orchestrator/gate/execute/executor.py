@@ -16,7 +16,6 @@ from orchestrator.domain.address import is_run
 from orchestrator.domain.budget import build_person_key
 from orchestrator.domain.effect import SEEN, UNSTORED, Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -26,6 +25,8 @@ from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence, name_records
 from orchestrator.gate.decide.refusals import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
+from orchestrator.gate.execute.unmet_words import describe_unmet
+from orchestrator.gate.preview.format_values import Reader
 from state.canonical import NotCanonical, dumps, to_storable_text
 from state.clock import format_iso
 from state.events.base import Event
@@ -69,6 +70,8 @@ class Order:
     """The person's changes of the last day, for a database without a count of them."""
     named: JsonObject = field(default_factory=dict)
     is_computed: bool = False
+    reader: Reader | None = None
+    """For whom it is told what the portal made of the call; None tells it by codes."""
 
     @property
     def call_class(self) -> str:
@@ -152,10 +155,18 @@ async def _read_back(order: Order, performed: CallResult, performer: Performer) 
         return performed
     try:
         seen = await performer.read_back(order.call, order.before, performed)
+        words = await describe_unmet(seen.unmet, order.reader)
     except Exception:  # the portal reported success, and that holds whatever the second read failed at
         log.exception("a call cannot be looked at again", extra={"action": "read_back_failed", "effect_id": order.effect_id})
         return replace(performed, note="it could not be looked at once more")
-    return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
+    return replace(
+        performed,
+        unchanged=tuple(field.code for field in seen.unmet),
+        now=words.now,
+        unmet_notice=words.notice,
+        note=seen.note,
+        foreign_text=performed.foreign_text or seen.foreign_text,
+    )
 
 
 async def _store_intent(order: Order, ledger: Ledger) -> None:
@@ -247,6 +258,7 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 changes=performed.changes,
                 commands=commands,
                 unchanged=list(performed.unchanged),
+                now=dict(performed.now),
                 created=performed.created,
             )
         case Rejected():
@@ -290,8 +302,7 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
                 created=performed.created,
                 unchanged=performed.unchanged,
                 # sums {}: there is a total, but it could not be computed, and the person would see a count without it
-                reason=_build_unchanged_notice(order.call, performed.unchanged)
-                or (Notice(code="sum-left-out") if performed.sums == {} else None),
+                reason=performed.unmet_notice or (Notice(code="sum-left-out") if performed.sums == {} else None),
                 detail=_format_detail(performed),
                 foreign_text=performed.foreign_text,
                 **common,
@@ -310,15 +321,6 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
             return Outcome(status="unknown", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
         case _:
             assert_never(performed)
-
-
-def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    if not unchanged:
-        return None
-    key, _, name = unchanged[0].rpartition(": ")
-    leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
-    code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
-    return Notice(code=code, args={"field": critical_fields.to_field_code(leaf, name), "more": len(unchanged) - 1})
 
 
 _REFERENCE: Final = 8
@@ -359,7 +361,7 @@ def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
 
 
 def _format_detail(performed: Succeeded) -> str:
-    fields = ", ".join(performed.unchanged)
+    fields = ", ".join(f"{code} (now: {performed.now[code]})" if code in performed.now else code for code in performed.unchanged)
     silent = f"the portal said yes, but these fields do not hold what was sent: {fields}" if fields else ""
     return "; ".join(part for part in (silent, performed.note) if part)
 
@@ -371,7 +373,8 @@ async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, l
     """Refuses, with nothing sent, what would exceed the daily limit."""
     many, limit = count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
-    counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))
+    reader = Reader(names=deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=ledger.now)
+    counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger), reader=reader)
     try:
         return await act(counted, deps.performers[order.call.kind], ledger)
     except CapReached:

@@ -222,7 +222,8 @@ def _describe_success(_voice: Narrator, call_succeeded: calls.CallSucceeded, eve
     commands = [CommandReport.model_validate(item) for item in call_succeeded.commands]
     failed = [f"{to_one_line(item.key)} {item.status}" for item in commands if item.status != "success"]
     parts = f", but not: {', '.join(failed)}" if failed else ""
-    unchanged = f", the portal left as they were: {to_one_line(', '.join(call_succeeded.unchanged))}" if call_succeeded.unchanged else ""
+    unmet = to_one_line(", ".join(call_succeeded.unchanged))
+    unchanged = f", the portal does not hold what was sent: {unmet}" if unmet else ""
     return f"call {to_short_id(call_succeeded.effect_id)} succeeded ({took}){parts}{unchanged}"
 
 

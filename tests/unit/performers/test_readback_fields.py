@@ -5,11 +5,16 @@ from typing import Any
 import httpx
 import pytest
 
+from bot.i18n.translate import Translator
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.effect import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
-from tests.unit.spine_kit import ANNA, VERA, World, effect
-from tests.unit.spine_portal import cut
+from tests.unit.spine_kit import ANNA, VERA, World, card, effect
+from tests.unit.spine_portal import cut, says
 
 PHONES = [{"ID": "156", "VALUE": "+79001112233", "VALUE_TYPE": "WORK", "TYPE_ID": "PHONE"}]
 
@@ -65,7 +70,8 @@ async def test_what_a_new_record_lacks_is_named(
     found = await done(world, session, method, params)
     assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
     if unchanged:
-        assert (found.reason.code, found.reason.args["field"]) == ("not-taken", unchanged[0])
+        assert found.reason.code == ("changed-otherwise" if "STAGE_ID" in unchanged else "not-taken")
+        assert found.reason.args.get("field", unchanged[0]) == unchanged[0]
         assert unchanged[0] in found.detail
 
 
@@ -133,3 +139,40 @@ async def test_an_answer_without_a_number_is_not_looked_up(world: World, session
     world.portal.will("crm.deal.add", odd)
     found = await world.submit(session, effect("crm.deal.add", {"fields": {"TITLE": "x"}}), actor=ANNA)
     assert (found.status, found.unchanged, found.detail) == ("succeeded", (), "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "instead", "told"),
+    [
+        ({"STAGE_ID": "WON"}, {"STAGE_ID": "NEW"}, "Стадия: Новая"),
+        ({"OPPORTUNITY": 150000}, {"OPPORTUNITY": "90000.00"}, "Сумма: 90 000 ₽"),
+        ({"ASSIGNED_BY_ID": 9}, {"ASSIGNED_BY_ID": "8"}, "Ответственный: Борис Седов"),
+    ],
+)
+async def test_what_a_robot_made_of_a_change_is_told_as_it_is_now(
+    world: World, session: Session, fields: dict[str, Any], instead: dict[str, Any], told: str
+) -> None:
+    """A value that something in the portal replaced before the answer came is told in words, never as done or as not changed."""
+    world.portal.records["deal", 481]["STAGE_ID"] = "EXECUTING"
+    leaves_out(world, "crm.deal.update", **instead)
+    found = await done(world, session, "crm.deal.update", {"id": 481, "fields": fields})
+    assert found.reason.code == "changed-otherwise"
+    assert found.reason.args["values"].replace("\xa0", " ") == told
+    assert list(world.events("CallSucceeded")[-1].data["now"]) == list(fields)
+    (entry,) = session.state.agent.confirmations.values()
+    shown = to_plain_text(render_card(CardView.from_body(card(session, entry.confirmation_id).to_stored()), Translator("ru"))).replace(
+        "\xa0", " "
+    )
+    assert f"⚠️ Битрикс24 сразу поставил другое значение, сейчас: {told}" in shown
+    assert "не изменил" not in shown
+
+
+async def test_a_field_of_the_company_that_stayed_is_named_by_its_title(world: World, session: Session) -> None:
+    """The person reads «Площадка», not the code of the field."""
+    leaves_out(world, "crm.deal.update", "UF_CRM_X")
+    world.portal.records["deal", 481]["UF_CRM_X"] = "Север"
+    own = {"type": "string", "title": "UF_CRM_X", "formLabel": "Площадка", "isDynamic": True}
+    world.portal.will("crm.deal.fields", *[says(200, {"result": {"UF_CRM_X": own}})] * 9)
+    found = await done(world, session, "crm.deal.update", {"id": 481, "fields": {"UF_CRM_X": "Юг"}})
+    assert found.reason == Notice(code="not-changed", args={"field": "«Площадка»", "more": 0})
+    assert "поле «Площадка»" in Translator("ru").translate_notice(found.reason)
