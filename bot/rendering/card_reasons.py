@@ -22,7 +22,7 @@ MOST_REASONS = 2
 _FIRST = frozenset({
     "gate-denied-before", "gate-hands-away", "gate-notifies", "gate-hidden-link", "gate-class-delete", "gate-class-outward",
     "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
-    "gate-four-eyes", "changed", "gate-batch-twice",
+    "gate-four-eyes", "changed", "gate-batch-twice", "gate-call-partner",
 })  # fmt: skip
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
 _DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")

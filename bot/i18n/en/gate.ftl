@@ -425,6 +425,7 @@ gate-sum-jump = A sharp change of { gate-field }: { $times } times
 gate-sum-steps = Within a day the sum changes { $times } times: { $before } → { $after }
 gate-sum-lost = A sharp change of { gate-field }
 gate-sum-unnamed = The request names another sum: { $sum } is not in it
+gate-call-partner = You named “{ $name }”, and the record has no such contact: the call will be logged with “{ $who }”
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back

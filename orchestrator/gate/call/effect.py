@@ -1,6 +1,6 @@
 """Call (a normalized effect), Facts (what it is checked with), Verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -162,6 +162,14 @@ class Whole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CallPartner:
+    """With whom a call or meeting may have been; `entry` is one of COMMUNICATIONS."""
+
+    entry: JsonObject
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What is read before a check, so that the check itself reads nothing.
 
@@ -201,8 +209,8 @@ class Facts:
     """Created by the call that this one undoes: an undo deletes nothing else."""
     made: frozenset[Target] = frozenset()
     """Others' records that the requester made through this program and so may change."""
-    call_partners: Mapping[Target, JsonObject] = field(default_factory=dict)
-    """Customer and phone where a call is added without saying with whom."""
+    call_partners: Mapping[Target, Sequence[CallPartner]] = field(default_factory=dict)
+    """Where a call is added without saying with whom, those it may be, the main one first."""
     linked: frozenset[Target] = frozenset()
     """Others' customers linked to an open deal or lead of the requester; only for reads."""
 

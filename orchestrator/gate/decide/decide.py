@@ -24,7 +24,7 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
-from orchestrator.gate.decide.call_partners import add_call_partners
+from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
@@ -246,6 +246,8 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":
             notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
+        if effect.proposed_by == DEFAULT_ENGINE:  # what is published says by itself with whom a call was
+            notices.extend(collect_partner_reasons(leaf, facts, effect.provenance.person_text, actor))
         notices.extend(consent.collect_consent_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)
@@ -308,11 +310,11 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
     if isinstance(verdict, Refuse):
         return call, reword_refusal(verdict, call, effect.provenance, facts)
+    text = effect.provenance.person_text
     try:
-        fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts), facts)
+        fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts, text), facts)
     except Refusal as refusal:
         return call, refusal.verdict
-    text = effect.provenance.person_text
     wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor)
     wrong = wrong or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
     if wrong is not None:
