@@ -97,6 +97,8 @@ class Method(BaseModel):
     responsible: str = ""
     author: str = ""
     """The field that names who makes the record; without it the portal writes the owner of the webhook."""
+    signed: tuple[str, ...] = ()
+    """Parameters with a text that people read as the words of the owner of the webhook."""
     marked: bool = False
     """The created record gets ORIGINATOR_ID and ORIGIN_ID, by which it is found if the answer was lost."""
     before: str = ""

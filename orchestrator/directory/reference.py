@@ -155,6 +155,10 @@ class Reference:
     async def load_catalogs(self) -> Sequence[ProductCatalog]:
         return await self._get(("catalogs",), partial(reads.read_catalogs, self._client))
 
+    async def load_account(self) -> int:
+        """The employee in whose name the portal makes the calls; 0 if it does not say."""
+        return await self._get(("account",), partial(reads.read_account, self._client))
+
     async def load_portal_zone(self) -> str:
         return await self._get(("zone",), partial(reads.read_zone, self._client))
 
@@ -232,6 +236,7 @@ KINDS: Final = {
     ),
     "catalogs": ReferenceKind(life=timedelta(hours=1), methods=r"catalog\.catalog\.(?:add|update|delete)"),
     "zone": ReferenceKind(life=timedelta(hours=1)),
+    "account": ReferenceKind(life=timedelta(hours=1)),
 }
 
 

@@ -113,6 +113,12 @@ async def read_zone(client: PortalCaller) -> str:
     return find_zone(moment.utcoffset())
 
 
+async def read_account(client: PortalCaller) -> int:
+    """The employee of the webhook or application; 0 if the portal does not say."""
+    profile = (await client.call("profile", {}, repeatable=True)).result
+    return RecordRow.model_validate(profile).id if isinstance(profile, Mapping) else 0
+
+
 async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], list[int]]:
     """The rows, and the total that each page reported (0 for none on the first)."""
     first = await client.call("user.get", _BY_ID, repeatable=True)

@@ -102,11 +102,12 @@ def _describe_account(look: PortalProbe, me: JsonObject) -> Finding:
     name = RecordRow.model_validate(me).full_name or "an employee without a name"
     what = "The application" if look.is_application else "The webhook"
     says = f"{look.portal} answers. {what} acts as {name} (employee {me.get('ID')})"
+    sent = f"Messages and activities go out in the name of {name}; of messages to colleagues the text begins with the name of who asked."
     if str(me.get("ADMIN")).lower() in {"true", "y", "1"}:
-        return AREA.report_ok(
-            "acts as", f"{says}, an administrator: it reaches every record, and the bot's own rules are what limits people."
-        )
-    return AREA.report_ok("acts as", f"{says}, no administrator: nobody reaches records through the bot that this employee cannot open.")
+        reach = "an administrator: it reaches every record, and the bot's own rules are what limits people."
+    else:
+        reach = "no administrator: nobody reaches records through the bot that this employee cannot open."
+    return AREA.report_ok("acts as", f"{says}, {reach} {sent}")
 
 
 async def _check_rights(look: PortalProbe) -> AsyncIterator[Finding]:

@@ -170,6 +170,15 @@ class CallPartner:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sender:
+    """In whose name the portal sends a text, and the person behind it."""
+
+    user: int
+    """0 if the portal does not say."""
+    person: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What is read before a check, so that the check itself reads nothing.
 
@@ -211,6 +220,8 @@ class Facts:
     """Others' records that the requester made through this program and so may change."""
     call_partners: Mapping[Target, Sequence[CallPartner]] = field(default_factory=dict)
     """Where a call is added without saying with whom, those it may be, the main one first."""
+    sender: Sender | None = None
+    """None for calls that tell nobody anything."""
     linked: frozenset[Target] = frozenset()
     """Others' customers linked to an open deal or lead of the requester; only for reads."""
 

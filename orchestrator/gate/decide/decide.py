@@ -26,6 +26,7 @@ from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.linked_customers import open_lists
+from orchestrator.gate.decide.signatures import sign_texts
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
@@ -313,6 +314,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     text = effect.provenance.person_text
     try:
         fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts, text), facts)
+        fine = fine if effect.proposed_by == "undo" else sign_texts(fine, facts, actor)
     except Refusal as refusal:
         return call, refusal.verdict
     wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor)

@@ -22,6 +22,7 @@ from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
+from orchestrator.gate.decide.signatures import load_sender
 from orchestrator.language.title_matching import is_mentioned
 from state.stored import JsonObject
 
@@ -42,6 +43,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         first_stages=await _load_first_stages(call, deps.records),
         wholes=wholes,
         call_partners=await load_call_partners(call, records, actor, deps),
+        sender=await load_sender(call, actor, deps),
         linked=await find_linked_customers(call, records, wholes, actor, deps),
         field_lists=known.field_lists,
         by_webhook=deps.is_by_webhook(call),

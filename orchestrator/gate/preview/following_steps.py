@@ -20,6 +20,7 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.decide.signatures import load_sender, sign_texts
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.preview.record_titles import find_new_title
@@ -97,7 +98,9 @@ async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
         return Preview(verb="", entity="", method=step.method)
     if call.method == reminders.ADD:
         return Preview(verb="add", entity="reminder", method=step.method, lines=_list_reminder_lines(call, actor, ledger))
-    facts = Facts(records={(step.made, drawing.number): dict(drawing.maker.written_fields)})
+    sender = await load_sender(call, actor, deps)
+    facts = Facts(records={(step.made, drawing.number): dict(drawing.maker.written_fields)}, sender=sender)
+    call = sign_texts(call, facts, actor)
     try:
         return (await preview_for(actor, call, facts, deps.names, now=ledger.now)).model_copy(update={"method": step.method})
     except BitrixError:

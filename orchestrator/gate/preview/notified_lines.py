@@ -1,22 +1,42 @@
-"""Whom the texts of a call notify, and where a link with a text of its own leads."""
+"""From whom a text goes out, whom it notifies, and where a link with a text of its own leads."""
 
 from typing import Final
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.call.critical_fields import find_mentions
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.decide.signatures import tells_people
 from orchestrator.gate.preview.format_values import Context, Reader, format_value, join_lines
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.links import EVERYBODY, NOBODY
 
+SENDER: Final = "SENDER"
 NOTIFIED: Final = "NOTIFIED"
 LINKS: Final = "LINKS"
 _WORDS = load_lexicon("mentions")
 _LINE: Final = _WORDS.read_titles("line")
+_FROM: Final = _WORDS.read_titles("sender", "line")
+_YOU: Final = _WORDS.read_titles("sender", "you")
+_OWNER: Final = _WORDS.read_titles("sender", "owner")
+_SOMEBODY: Final = _WORDS.read_titles("sender", "somebody")
 _EVERYBODY: Final = _WORDS.read_titles("everybody")
 _DEPARTMENTS: Final = _WORDS.read_titles("departments")
 _CHATS: Final = _WORDS.read_titles("chats")
 _LINKS: Final = _WORDS.read_titles("links")
+
+
+async def build_sender_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Messages and letters carry the name of the owner of the webhook, whoever asks for them."""
+    if facts.sender is None or not tells_people(call):
+        return []
+    user = facts.sender.user
+    if user and user == reader.user:
+        sender = _YOU[reader.locale]
+    elif user:
+        sender = _OWNER[reader.locale].format(name=await format_value(user, "user", context=Context(entity=call.entity), reader=reader))
+    else:
+        sender = _SOMEBODY[reader.locale]
+    return [PreviewLine(field=SENDER, name=_FROM[reader.locale], before="", after=sender)]
 
 
 async def build_notified_lines(call: Call, reader: Reader) -> list[PreviewLine]:

@@ -36,7 +36,7 @@ from orchestrator.gate.preview.format_values import (
 )
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
-from orchestrator.gate.preview.notified_lines import build_notified_lines
+from orchestrator.gate.preview.notified_lines import build_notified_lines, build_sender_lines
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.query_lines import build_query_lines
 from orchestrator.gate.preview.record_titles import find_title
@@ -124,6 +124,7 @@ async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, 
         "url": reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         "lines": [
             *await _build_kind_lines(call, reader),
+            *await build_sender_lines(call, facts, reader),
             *await _build_lines(call, facts, reader),
             *await build_notified_lines(call, reader),
         ],

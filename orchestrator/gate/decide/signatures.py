@@ -1,0 +1,48 @@
+"""The portal sends messages in the name of the webhook's owner, so the name of the person who writes stands in front of the text."""
+
+from dataclasses import replace
+
+from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.gate.call.effect import Call, Facts, Sender
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.serialization import get_essence
+from orchestrator.gate.normalize import batch
+
+
+async def load_sender(call: Call, actor: Actor, deps: GateDeps) -> Sender | None:
+    """Never raises errors of the portal: what it does not say is not known, and then the text gets the name."""
+    if not any(tells_people(leaf) for leaf in call.leaves):
+        return None
+    reference = deps.records.reference
+    try:
+        account = await reference.load_account()
+    except BitrixError:
+        account = 0
+    try:
+        user = await reference.find_user(actor.bitrix_user_id) if actor.bitrix_user_id is not None else None
+    except BitrixError:
+        user = None
+    return Sender(user=account, person=(user.full_name if user is not None else "") or actor.name)
+
+
+def tells_people(leaf: Call) -> bool:
+    """A text of the call goes to people as the words of whoever the portal knows as the sender."""
+    return bool(leaf.spec.signed) or ("N" in leaf.classes and leaf.entity == "activity")
+
+
+def sign_texts(call: Call, facts: Facts, actor: Actor) -> Call:
+    """Idempotent; a text that begins with the person's name stays."""
+    if facts.sender is None or facts.sender.user == (actor.bitrix_user_id or -1):
+        return call
+    leaves = tuple(_sign(leaf, f"{facts.sender.person}: ") for leaf in call.leaves)
+    if leaves == call.leaves:
+        return call
+    whole = batch.build_batch(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, proposed_essence=get_essence(call))
+
+
+def _sign(leaf: Call, signature: str) -> Call:
+    texts = {name: text for name in leaf.spec.signed if isinstance(text := leaf.params.get(name), str) and text.strip()}
+    signed = {name: signature + text for name, text in texts.items() if not text.lstrip().startswith(signature.rstrip())}
+    return replace(leaf, params={**leaf.params, **signed}) if signed else leaf
