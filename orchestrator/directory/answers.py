@@ -1,5 +1,6 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Annotated, Final
 
 from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, model_validator
@@ -26,6 +27,8 @@ def name_organisation(row: JsonObject) -> list[str]:
 _ORGANISATION: Final = 60
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else str(value))]
 """Empty for None and False, with which the portal says that there is none."""
+Title = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else unescape(str(value)))]
+"""The portal gives names with entities: «Кабель &quot;ВВГ&quot;»."""
 Number = Annotated[int, BeforeValidator(to_number)]
 
 
@@ -43,9 +46,9 @@ class RecordRow(View):
         return {name: value for name, value in row.items() if value is not None and value != ""} if isinstance(row, Mapping) else row
 
     id: Number = 0
-    title: Text = Field("", validation_alias=AliasChoices("TITLE", "title", "SUBJECT"))
-    name: Text = ""
-    last_name: Text = ""
+    title: Title = Field("", validation_alias=AliasChoices("TITLE", "title", "SUBJECT"))
+    name: Title = ""
+    last_name: Title = ""
     post: Text = ""
     work_position: Text = ""
     opportunity: object = None
@@ -55,7 +58,7 @@ class RecordRow(View):
     status: Text = ""
     closed: object = None
     company_id: Number = 0
-    company_title: Text = ""
+    company_title: Title = ""
     time_zone: Text = ""
 
     @property

@@ -12,7 +12,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale, format_number
+from orchestrator.language.text import Locale, format_number, quote, to_visible_line
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 _MOST_NAMED: Final = 20
 _LONGEST_ID: Final = 15
+_LONGEST_NAME: Final = 80
 _LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
 _TITLES: Final = load_lexicon("card_fields")
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 _STATES: Final = {"Y": "set", "1": "set", "True": "set", "N": "unset", "0": "unset", "False": "unset"}
 _FLAGS: Final = {locale: {code: _TITLES.read_text("flags", locale, state) for code, state in _STATES.items()} for locale in _LOCALES}
-_MONEY: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
+_MONEY: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)(?:\|([A-Z]{3}))?", re.ASCII)
+_ADDRESS: Final = re.compile(r"(.+?)\|(?:-?[0-9.]+;-?[0-9.]+)?(?:\|[0-9]*)?", re.ASCII | re.DOTALL)
+"""«Москва, Тверская, 1|55.76;37.6|12»: coordinates and the number of the stored address are for programs."""
 _CODED: Final = re.compile(r"(?:(CO|SI|[DCLQ]|T[0-9a-f]{1,8})_)?([1-9][0-9]{0,14})", re.ASCII)
 _CODES: Final = {"D": "deal", "C": "contact", "L": "lead", "CO": "company", "Q": "item:7", "SI": "item:31"}
 _SETTINGS: Final = {
@@ -53,7 +56,7 @@ class ValueContext:
 
 async def describe_value(value: object, field: Field, names: "Naming", place: ValueContext) -> list[str] | None:
     """One text for each value, a value without a name unchanged; None if none needs words. May raise BitrixError."""
-    several = value if isinstance(value, list) else [value]
+    several = value if isinstance(value, list) and not _is_new_file(value, field) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
     titles = await _find_linked_titles(several[:_MOST_NAMED], field, names)
@@ -61,6 +64,11 @@ async def describe_value(value: object, field: Field, names: "Naming", place: Va
     if not words or all(item is None for item in words):
         return None
     return [str(item) if said is None else said for item, said in itertools.zip_longest(several, words)]
+
+
+def _is_new_file(value: Sequence[object], field: Field) -> bool:
+    """["a.txt", base64] is one file, not two values."""
+    return field.type == "file" and len(value) == len(("name", "content")) and all(isinstance(part, str) for part in value)
 
 
 async def _format_one(value: object, field: Field, names: "Naming", place: ValueContext) -> str | None:
@@ -71,8 +79,11 @@ async def _format_one(value: object, field: Field, names: "Naming", place: Value
         case "boolean" | "char" if text in _FLAGS[place.locale]:
             return _FLAGS[place.locale][text]
         case "money":
-            money = _MONEY.fullmatch(text)
-            return await names.format_money(money[1], money[2], place.locale) if money else None
+            money = _MONEY.fullmatch(text)  # a number alone is one in the portal's currency
+            return await names.format_money(money[1], money[2] or await names.find_base_currency(), place.locale) if money else None
+        case "address":
+            address = _ADDRESS.fullmatch(text)
+            return address[1] if address else None
         case "date" | "datetime":
             return _format_moment(text, field.type, place)
         case "file":  # file addresses may contain an access key of the portal
@@ -82,6 +93,10 @@ async def _format_one(value: object, field: Field, names: "Naming", place: Value
 
 
 def _format_file(value: object, locale: Locale) -> str:
+    """«файл №12»; one that is written has a name and its content in base64."""
+    value = value.get("fileData", value) if isinstance(value, Mapping) else value
+    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
+        return f"{_WORDS[locale]['file']} {quote(to_visible_line(value[0], limit=_LONGEST_NAME), locale)}"
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
     coded = _CODED.fullmatch(str(number))
     return f"{_WORDS[locale]['file']} {format_number(coded[2], locale)}" if coded else _WORDS[locale]["file"]
@@ -127,7 +142,7 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
         kind = _LINKS[field.type]
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
-    elif field.type == "crm":
+    elif field.type == "crm" or (coded[1] and not field.type):
         kind = (_CODES.get(coded[1]) or f"item:{int(coded[1][1:], 16)}") if coded[1] else _find_only_kind(field.settings)
     else:
         return None

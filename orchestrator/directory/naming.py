@@ -20,7 +20,7 @@ from orchestrator.directory.portal_reads import PortalReader, read_name, read_pa
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_number, quote, to_visible_line, trim_text
 from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
 from state.stored import JsonObject
@@ -158,6 +158,10 @@ class Naming:
         if parsed_amount is None:
             return to_visible_line(str(amount))
         return format_sum(parsed_amount, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
+
+    async def find_base_currency(self) -> str:
+        """ "" if the portal fails."""
+        return find_base_currency(await self.load_currency_book())
 
     async def find_field_title(self, entity: str, name: str) -> str:
         """In either spelling of `name`; "" also if the portal fails."""

@@ -1,12 +1,13 @@
 import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Annotated, Final
 
 import pydantic
 from pydantic import AliasChoices, BeforeValidator, ConfigDict
 
 from bitrix.catalogue.names import CRM
-from orchestrator.directory.answers import Number, Text
+from orchestrator.directory.answers import Number, Text, Title
 from orchestrator.domain.frozen import View
 from state.stored import JsonObject
 
@@ -20,8 +21,9 @@ INVOICE: Final = "item:31"
 def _parse_choices(items: object) -> dict[str, str]:
     """By id: name ("79" → «Элемент списка»), from {ID, VALUE} or a mapping."""
     if isinstance(items, Mapping):
-        return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
-    return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
+        return {str(key): unescape(str(value)) for key, value in items.items() if isinstance(value, str | int)}
+    rows = items if isinstance(items, list) else []
+    return {str(item.get("ID")): unescape(str(item.get("VALUE"))) for item in rows if isinstance(item, Mapping)}
 
 
 _Flag = Annotated[bool, BeforeValidator(lambda value: value is True)]
@@ -38,13 +40,13 @@ class ReferenceRow(View):
 
 class Stage(ReferenceRow):
     id: Text = pydantic.Field(validation_alias="STATUS_ID")
-    name: Text = pydantic.Field(validation_alias="NAME")
+    name: Title = pydantic.Field(validation_alias="NAME")
     sort: Number = pydantic.Field(0, validation_alias="SORT")
 
 
 class Category(ReferenceRow):
     id: int
-    name: Text
+    name: Title
     default: _YesNo = pydantic.Field(False, validation_alias="isDefault")
 
 
@@ -52,7 +54,7 @@ class Department(ReferenceRow):
     """0: no `parent`, no `head`."""
 
     id: Number = pydantic.Field(0, validation_alias="ID")
-    name: Text = pydantic.Field("", validation_alias="NAME")
+    name: Title = pydantic.Field("", validation_alias="NAME")
     parent: Number = pydantic.Field(0, validation_alias="PARENT")
     head: Number = pydantic.Field(0, validation_alias="UF_HEAD")
 
@@ -61,14 +63,14 @@ class SmartType(ReferenceRow):
     """A kind of record that the company defined: 177 in "item:177"."""
 
     id: int = pydantic.Field(validation_alias="entityTypeId")
-    title: Text = ""
+    title: Title = ""
 
 
 class ProductCatalog(ReferenceRow):
     """A catalogue of variations also names the one of its products."""
 
     iblock: Number = pydantic.Field(0, validation_alias="iblockId")
-    name: Text = ""
+    name: Title = ""
     products: Number = pydantic.Field(0, validation_alias="productIblockId")
 
 
@@ -76,7 +78,7 @@ class Field(ReferenceRow):
     """`title` is "" if there is only the code."""
 
     code: str
-    title: str
+    title: Title
     type: Text = ""
     custom: _Flag = pydantic.Field(False, validation_alias="isDynamic")
     multiple: _Flag = pydantic.Field(False, validation_alias="isMultiple")

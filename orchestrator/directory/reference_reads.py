@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from html import unescape
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -169,7 +170,7 @@ def _build_field(code: str, row: JsonObject) -> Field:
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
     return field.model_copy(
         update={
-            "title": next((str(label) for label in labels if label and label not in (code, field.upper_name)), ""),
+            "title": next((unescape(str(label)) for label in labels if label and label not in (code, field.upper_name)), ""),
             "custom": field.custom or code.lower().replace("_", "").startswith("uf"),
         }
     )

@@ -121,7 +121,7 @@ def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bo
     now = fields.find_value(record, name, call.entity)
     if _is_equivalent(call, name, sent, now):
         return False
-    return now in (None, "", [], {}) or (_find_kind(call, name) in _FIRM and not _is_near(sent, now))
+    return fields.is_blank(now) or (_find_kind(call, name) in _FIRM and not _is_near(sent, now))
 
 
 def _is_other_value(call: Call, written_name: str, sent: object, record: JsonObject, *, is_new: bool = False) -> bool:

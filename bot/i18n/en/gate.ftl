@@ -426,6 +426,7 @@ gate-sum-steps = Within a day the sum changes { $times } times: { $before } → 
 gate-sum-lost = A sharp change of { gate-field }
 gate-sum-unnamed = The request names another sum: { $sum } is not in it
 gate-call-partner = You named “{ $name }”, and the record has no such contact: the call will be logged with “{ $who }”
+gate-file-field = The file that is there will be replaced, and the bot cannot bring it back: { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back

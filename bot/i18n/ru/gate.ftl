@@ -449,6 +449,7 @@ gate-sum-steps = { $times ->
 gate-sum-lost = Резко меняется { gate-field }
 gate-sum-unnamed = В просьбе названа другая сумма: { $sum } в ней нет
 gate-call-partner = Названо имя «{ $name }», а у записи такого контакта нет: запишется разговор с «{ $who }»
+gate-file-field = Прежний файл заменится, вернуть его бот не сможет: { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
 gate-undo = Отмена возвращает прежние значения

@@ -206,7 +206,7 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
         if is_same_value(part, known, sent, was) or (name in part.unchanged and is_same_value(part, known, was, now)):
             continue
         if fields.has_field(record, known, call.entity) and is_same_value(part, known, sent, now):
-            put[name] = "" if was is None else was
+            put[name] = "" if was is None or was is False else was  # `false` is how the portal says that there was none
             continue
         back.changed.append(ChangedField(part=part, name=known, now=now, as_before=is_same_value(part, known, was, now)))
     back.changed.extend(_check_companions(part, record, put))

@@ -13,6 +13,7 @@ from state.stored import JsonObject
 
 to_field_key = names.to_field_key
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_NO_SUM = re.compile(r"\|[A-Z]{3}", re.ASCII)
 _SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
 _FIRST_TOO_LARGE = 10**15
@@ -59,7 +60,7 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
     """False in cases of doubt."""
     if type(new) in _SCALARS and type(old) in _SCALARS:
         return _is_same_scalar(new, old, kind)
-    no_new, no_old = _is_empty(new, kind), _is_empty(old, kind)
+    no_new, no_old = _is_empty(new, kind), _is_empty(old, kind) or (kind != "flag" and is_blank(old))
     if no_new or no_old:
         return no_new and no_old
     if kind == "multifield":
@@ -71,6 +72,11 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
     if isinstance(new, Mapping) or isinstance(old, Mapping):
         return bool(new == old)
     return _is_same_scalar(_to_text(new), _to_text(old), kind)
+
+
+def is_blank(value: object) -> bool:
+    """Nothing stands there; the portal says so with `false` for a field of several values, and with "|RUB" for a sum."""
+    return value is None or value is False or value in ("", [], {}) or (isinstance(value, str) and _NO_SUM.fullmatch(value) is not None)
 
 
 def parse_number(value: object) -> Decimal | None:
@@ -119,6 +125,8 @@ def _is_same_scalar(new: object, old: object, kind: str) -> bool:
     number, stored_number = parse_number(new), parse_number(old)
     zero_is_empty = kind in _ZERO_IS_EMPTY
     no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and stored_number == 0)
+    if kind != "flag" and is_blank(old):
+        no_old = True
     if no_new or no_old or kind == "multifield":
         return no_new and no_old
     if number is not None and stored_number is not None:

@@ -114,7 +114,7 @@ def _only_adds(call: Call, name: str, value: object, record: JsonObject | None) 
 
 
 def is_empty(value: object) -> bool:
-    return value in (None, "", [], {}, 0, "0", "0.00") or (isinstance(value, str) and not value.strip())
+    return fields.is_blank(value) or value in (0, "0", "0.00") or (isinstance(value, str) and not value.strip())
 
 
 def keeps_text(present: object, value: object) -> bool:

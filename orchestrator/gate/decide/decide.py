@@ -26,6 +26,7 @@ from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.linked_customers import open_lists
+from orchestrator.gate.decide.own_sums import collect_own_field_reasons, keep_currencies
 from orchestrator.gate.decide.signatures import sign_texts
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
@@ -247,6 +248,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":
             notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
+        notices.extend(collect_own_field_reasons(leaf, facts))
         if effect.proposed_by == DEFAULT_ENGINE:  # what is published says by itself with whom a call was
             notices.extend(collect_partner_reasons(leaf, facts, effect.provenance.person_text, actor))
         notices.extend(consent.collect_consent_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
@@ -314,6 +316,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     text = effect.provenance.person_text
     try:
         fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts, text), facts)
+        fine = keep_currencies(fine, facts, text)
         fine = fine if effect.proposed_by == "undo" else sign_texts(fine, facts, actor)
     except Refusal as refusal:
         return call, refusal.verdict

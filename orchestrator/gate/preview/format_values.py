@@ -179,7 +179,9 @@ async def format_own_value(name: str, value: object, *, context: Context, reader
         texts = await reader.names.describe_field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
     except BitrixError:
         texts = None
-    return format_plain(value, reader) if texts is None else join_lines(texts, reader)
+    if texts is not None:
+        return join_lines(texts, reader)
+    return EMPTY if fields.is_blank(value) else format_plain(value, reader)
 
 
 async def _format_names(value: object, kind: str, *, context: Context, reader: Reader) -> str:

@@ -246,9 +246,10 @@ async def _build_line(
     async def show(item: object, context: Context, siblings: JsonObject) -> str:
         if words is not None:
             return await _format_any_param(item, words, Place(method=call.method, context=context, siblings=siblings), reader)
-        if kind in _PLAIN_KINDS and _has_parts(item):
+        own = await _format_any_value(name, item, kind, context=context, reader=reader)
+        if kind in _PLAIN_KINDS and _has_parts(item) and own == format_plain(item, reader):  # a file of the portal has words of its own
             return await _format_any_param(item, _NO_WORDS, Place(method=call.method, context=context, siblings=siblings), reader)
-        return await _format_any_value(name, item, kind, context=context, reader=reader)
+        return own
 
     if record is None or not param.is_written:
         before = UNKNOWN[reader.locale] if param.is_written and "M" in call.classes and held_parts.updates_part(call) else ""

@@ -321,7 +321,8 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
         was = fields.find_value(old, known, call.entity)
         if _ONE_WAY.get((call.entity, fields.to_field_key(known, call.entity))) == value:
             yield Notice(code="undo-one-way", args=args)
-        if not is_writable(was) and not _is_same(call, known, value, was):
+        is_file = isinstance(value, Mapping)  # the portal takes no empty value in its place
+        if (is_file or not is_writable(was)) and not _is_same(call, known, value, was):
             yield Notice(code="undo-not-writable", args=args)
 
 
