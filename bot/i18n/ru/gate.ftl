@@ -510,6 +510,8 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
+    [gate-call-partner] { gate-call-partner }
+    [gate-file-field] { gate-file-field }
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }

@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _NO_SUM = re.compile(r"\|[A-Z]{3}", re.ASCII)
 _SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
+_FALSE_COUNTS = _ZERO_IS_EMPTY | {"flag"}
 _FIRST_TOO_LARGE = 10**15
 _DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
 
@@ -60,7 +61,7 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
     """False in cases of doubt."""
     if type(new) in _SCALARS and type(old) in _SCALARS:
         return _is_same_scalar(new, old, kind)
-    no_new, no_old = _is_empty(new, kind), _is_empty(old, kind) or (kind != "flag" and is_blank(old))
+    no_new, no_old = _is_empty(new, kind), _is_empty(old, kind) or (kind not in _FALSE_COUNTS and is_blank(old))
     if no_new or no_old:
         return no_new and no_old
     if kind == "multifield":
@@ -125,7 +126,7 @@ def _is_same_scalar(new: object, old: object, kind: str) -> bool:
     number, stored_number = parse_number(new), parse_number(old)
     zero_is_empty = kind in _ZERO_IS_EMPTY
     no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and stored_number == 0)
-    if kind != "flag" and is_blank(old):
+    if kind not in _FALSE_COUNTS and is_blank(old):
         no_old = True
     if no_new or no_old or kind == "multifield":
         return no_new and no_old

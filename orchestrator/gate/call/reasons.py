@@ -133,6 +133,8 @@ ASKS: dict[str, str] = {
     "gate-sum-steps": "{field} changes {times} times within a day, in several steps: {before} → {after}.",
     "gate-sum-lost": "{field} changes from {before} to {after}.",
     "gate-sum-unnamed": "the person's message names another sum: {sum} ({field}) does not stand in it.",
+    "gate-call-partner": "{name} was named, and the record has no such contact: the call would be logged with {who}.",
+    "gate-file-field": "{field} holds a file, which is gone once another one takes its place.",
     "gate-sum-currency": "{field} becomes one of another currency: {before} → {after}.",
     "gate-model-asks": "the model asked for a person's word.",
     "gate-phone-gone": "{value} was removed from {entity} {id} meanwhile: what would have changed it is left out.",
