@@ -31,6 +31,7 @@ from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.directory.plain_names import PlainNames
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import ReferenceContext
@@ -115,7 +116,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
 def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
     """Without the portal a step is not run; the others of its plan are."""
-    dates = DateReferences(reads, naming, clock)
+    dates, plain_names = DateReferences(reads, naming, clock), PlainNames(reads, naming)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
         try:
@@ -127,7 +128,10 @@ def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, 
         *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object], said_at: datetime | None = None
     ) -> DatedParams | AskedDate | Unresolved:
         try:
-            return await dates.resolve(method=method, params=params, actor=actor, chosen=chosen, said_at=said_at)
+            named = await plain_names.resolve(method=method, params=params, actor=actor, chosen=chosen)
+            if isinstance(named, AskedDate | Unresolved):
+                return named
+            return await dates.resolve(method=method, params=named, actor=actor, chosen=chosen, said_at=said_at)
         except BitrixError as error:
             return _build_unread(error)
 

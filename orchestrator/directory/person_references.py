@@ -34,11 +34,11 @@ class PersonReferences:
 
         query, me = name if inside is not None else words, place.actor.bitrix_user_id
 
-        def list_candidates(users: Mapping[int, User]) -> list[ranking.Candidate[User]]:
+        def list_candidates(users: Mapping[int, User], *, employed: bool = True) -> list[ranking.Candidate[User]]:
             return [
                 ranking.Candidate(id=user.id, title=user.full_name, item=user)
                 for user in users.values()
-                if is_employed(user) and (inside is None or inside & _parse_numbers(user.departments))
+                if is_employed(user) is employed and (inside is None or inside & _parse_numbers(user.departments))
             ]
 
         def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
@@ -53,6 +53,18 @@ class PersonReferences:
             and not await self._reference.is_active(ranked.found.id)
         ):
             ranked = ranking.NoMatch()
+        if isinstance(ranked, ranking.NoMatch):
+            left = ranking.find_match(query, list_candidates(users, employed=False), me=me)
+            if place.is_write(self._catalogue):
+                return (
+                    _refuse(words, left) if isinstance(left, ranking.OneMatch) or not near else await self._guess(words, near, place.actor)
+                )
+            ranked = left
+        return await self._answer(words, ranked, near, place)
+
+    async def _answer(
+        self, words: str, ranked: ranking.Match[User], near: Sequence[ranking.Candidate[User]], place: ReferenceContext
+    ) -> Resolution:
         match ranked:
             case ranking.OneMatch():
                 return Resolved(value=ranked.found.id, label=ranked.found.title, named_by_person=is_mentioned(words, place.text))
@@ -63,13 +75,14 @@ class PersonReferences:
                 notice = Notice(code="too-many-found", args={"name": words, "count": ranked.count})
                 return Unresolved(notice=notice, detail=f"{ranked.count} employees fit {words!r}")
             case ranking.NoMatch() if near:
-                return build_guess("nearest-user", words, await self._build_user_options(near, place.actor))
+                return await self._guess(words, near, place.actor)
             case ranking.NoMatch():
-                return Unresolved(
-                    notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
-                )
+                return _refuse(words, ranked)
             case _:
                 assert_never(ranked)
+
+    async def _guess(self, words: str, near: Sequence[ranking.Candidate[User]], actor: Actor) -> Resolution:
+        return build_guess("nearest-user", words, await self._build_user_options(near, actor))
 
     async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
         departments = [await self._naming.find_department_name(candidate.item) for candidate in candidates]
@@ -86,6 +99,13 @@ class PersonReferences:
             number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
         )
         return numbers or None
+
+
+def _refuse(words: str, left: ranking.Match[User]) -> Unresolved:
+    if isinstance(left, ranking.OneMatch):
+        notice = Notice(code="user-left", args={"name": left.found.title})
+        return Unresolved(notice=notice, detail=f"{left.found.title} has left the company; the name works in filters of lists only")
+    return Unresolved(notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}")
 
 
 def _split_department(words: str) -> tuple[str, str]:

@@ -30,7 +30,7 @@ _MOST_KEPT: Final = 16
 MAX_NAME: Final = 60
 _LONGEST_READ: Final = 4 * MAX_NAME
 _FUNNELS, _STAGES, _FIELDS, _OPTIONS = 12, 25, 40, 15
-_TYPES, _SOURCES, _CATALOGS, _CURRENCIES, _COLLEAGUES = 30, 30, 10, 15, 60
+_TYPES, _SOURCES, _CATALOGS, _CURRENCIES, _COLLEAGUES, _LEFT = 30, 30, 10, 15, 60, 10
 """Some thousand characters on an ordinary portal."""
 MAX_PART: Final = 3_000
 MAX_LINE: Final = 1_000
@@ -161,7 +161,9 @@ async def _write_colleagues(reference: Reference) -> list[str]:
     labels = [
         f"{user.id} {_quote(user.full_name)}{f' {_quote(user.work_position)}' if user.work_position else ''}" for user in here[:_COLLEAGUES]
     ]
-    return _cut_line(labels, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
+    lines = _cut_line(labels, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
+    left = [_quote(user.full_name) for number, user in sorted(users.items(), reverse=True) if not is_employed(user)]
+    return [*lines, f"- left, for filters only: {_cut_list(left[:_LEFT], len(left), MAX_LINE // 2)}"] if left and lines else lines
 
 
 _PARTS: Final = (

@@ -166,6 +166,7 @@ which-sum = Which sum is “{ $words }”?
 too-many-found = { $count } records fit “{ $name }”. Please be more precise.
 not-found = I did not find “{ $name }” among the records you may see.
 user-not-found = I did not find an employee “{ $name }”.
+user-left = { $name } has left the company: nothing can be assigned to them, but their records can be found.
 stage-not-found = There is no stage “{ $name }”. There are: { $known }.
 category-not-found = There is no funnel “{ $name }”. There are: { $known }.
 nearest-record = I did not find “{ $name }” among the records you may see. Perhaps it is:

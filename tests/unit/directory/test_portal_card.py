@@ -60,7 +60,7 @@ def _card(desk: Desk, *, may_read: Callable[[str, Actor], bool] = lambda method,
 
 
 async def test_it_says_what_the_portal_has() -> None:
-    """Codes with names, stages in their order, options of own fields, people who work here; nothing of phones."""
+    """Codes with names, stages in their order, options of own fields, people who work here and the names of those who left; nothing of phones."""
     async with open_desk(_portal()) as desk:
         told = await _card(desk).build(ANNA)
     assert told.partition("# Portal\n")[2].split("\n")[2:] == [
@@ -83,6 +83,7 @@ async def test_it_says_what_the_portal_has() -> None:
         "- RUB (base), USD",
         "Colleagues (employee id, name, position):",
         "- 7 «Анна Ковалёва» «менеджер»",
+        "- left, for filters only: «Борис Седов»",
     ]
     assert "7901" not in told
 
