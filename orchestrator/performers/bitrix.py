@@ -28,6 +28,7 @@ from orchestrator.gate.call.origin_marks import ORIGINATOR, find_origin_effect
 from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
+from orchestrator.performers.ignored_filters import find_ignored_field
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.read_progress import get_progress
 from orchestrator.performers.reconciliation import CLASSIC_LISTS, find_mark, find_traces, reconcile
@@ -158,6 +159,10 @@ SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 LIST_CUT: Final = "list-cut"
 """Of a list that the portal stopped giving in the middle."""
+FILTER_IGNORED: Final = "portal-filter-ignored"
+_IGNORED: Final = (
+    "the portal left out the condition on {field}: rows contradict it, so neither rows, count nor sum is given"
+)
 _NO_NUMBER: Final = "the portal answered without the number of the new record"
 MAX_ROWS = 500
 """Rows kept of a list in a turn; longer ones are added up as they are read."""
@@ -237,6 +242,8 @@ class BitrixPerformer:
             return Rejected(
                 code=LIST_CUT, detail=detail, args={"read": read.rows, "total": read.total or 0}, foreign_text=error_text.foreign
             )
+        if ignored := find_ignored_field(call, pages.rows):
+            return Rejected(code=FILTER_IGNORED, detail=_IGNORED.format(field=ignored), args={"field": ignored})
         done = _build_success(call, to_storable(pages.rows), pages.total)
         added = None if pages.complete else await sum_rows(self._client, call, pages.rows, pages.total)
         if added is None:
@@ -250,7 +257,7 @@ class BitrixPerformer:
         outcomes = read_answer(commands, answer, halt=call.halt)
         error_texts = [describe_command_error(item.error, item.description) for item in outcomes]
         matched = zip(call.commands, outcomes, error_texts, strict=True)
-        reports = tuple(_build_report(command, item, words.text) for command, item, words in matched)
+        reports = tuple(_refuse_ignored(_build_report(command, item, words.text), command, item) for command, item, words in matched)
         foreign = any(words.foreign for words in error_texts)
         results = {
             report.key: to_storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"
@@ -264,6 +271,17 @@ class BitrixPerformer:
         if "success" not in {report.status for report in reports}:
             return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign, commands=reports)
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
+
+
+def _refuse_ignored(report: CommandReport, command: Call, outcome: CommandOutcome) -> CommandReport:
+    ignored = find_ignored_field(command, _find_rows(outcome.result)) if report.status == "success" else ""
+    return report.model_copy(update={"status": "error", "error": _IGNORED.format(field=ignored)}) if ignored else report
+
+
+def _find_rows(result: object) -> object:
+    """Of a list, or of the only list in an answer: {"items": […]}."""
+    lists = [value for value in result.values() if isinstance(value, list)] if isinstance(result, Mapping) else []
+    return lists[0] if len(lists) == 1 else result
 
 
 @dataclass(slots=True)

@@ -208,6 +208,7 @@ withdrawn = { $named ->
     [yes] Taken back: { $calls }
    *[no] Taken back, nothing was sent
 }
+portal-filter-ignored = Bitrix24 left out a condition of the search ({ gate-field }): its answer has records that do not fit, so neither list nor totals are shown
 portal-said-no = Bitrix24 answered no and changed nothing
 portal-wait = Bitrix24 asks to wait until { $at }: nothing was sent. Ask again after that
 portal-no-access = Bitrix24 does not accept the bot's key, so this was not done. Tell the administrator

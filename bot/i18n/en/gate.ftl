@@ -358,6 +358,8 @@ gate-field = { $field ->
     [PHONE] the phone
     [EMAIL] the e-mail
     [FM] the phone or e-mail
+    [DATE_CREATE] date created
+    [DATE_MODIFY] date changed
     [PROBABILITY] the probability
     [OPENED] whether everyone sees it
     [GROUP_ID] the workgroup

@@ -358,6 +358,8 @@ gate-field = { $field ->
     [PHONE] телефон
     [EMAIL] почта
     [FM] телефон или почта
+    [DATE_CREATE] дата создания
+    [DATE_MODIFY] дата изменения
     [PROBABILITY] вероятность
     [OPENED] доступ для всех
     [GROUP_ID] рабочая группа
