@@ -160,9 +160,7 @@ _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields,
 LIST_CUT: Final = "list-cut"
 """Of a list that the portal stopped giving in the middle."""
 FILTER_IGNORED: Final = "portal-filter-ignored"
-_IGNORED: Final = (
-    "the portal left out the condition on {field}: rows contradict it, so neither rows, count nor sum is given"
-)
+_IGNORED: Final = "the portal left out the condition on {field}: rows contradict it, so neither rows, count nor sum is given"
 _NO_NUMBER: Final = "the portal answered without the number of the new record"
 MAX_ROWS = 500
 """Rows kept of a list in a turn; longer ones are added up as they are read."""

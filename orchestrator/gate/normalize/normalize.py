@@ -19,6 +19,7 @@ from orchestrator.gate.call.origin_marks import ORIGINATOR
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, sums
+from orchestrator.gate.normalize.moments import localize_times
 from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from state.stored import JsonObject
 
@@ -84,7 +85,7 @@ def build_call(spec: Method, proposed: JsonObject, bench: NormalizeContext, *, o
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
     names_owner = permissions.names_owner(spec, spelled_fields.get("filter"))
     call = Call.from_lookup(lookup, portal=bench.portal, system_fields=done.system_fields, names_owner=names_owner)
-    return sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale))
+    return localize_times(sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale)), bench.actor.time_zone)
 
 
 def _number_kind_of_record(spec: Method, proposed: dict[str, object], entity: str) -> dict[str, object]:

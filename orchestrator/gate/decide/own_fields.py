@@ -1,4 +1,7 @@
-"""Sums in fields of the company: a number alone would get the portal's currency, whatever stood there. Pure."""
+"""Values of the company's own fields in the form in which they mean what the person means. Pure.
+
+A number alone would get the portal's currency, whatever stood there, and a time the portal's zone.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.gate.normalize import batch
+from orchestrator.gate.normalize.moments import localize_times
 from orchestrator.gate.normalize.sums import RawSum
 from orchestrator.language.money_parser import find_amounts
 from state.stored import JsonObject
@@ -21,9 +25,9 @@ from state.stored import JsonObject
 _SUM: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)?\|([A-Z]{3})", re.ASCII)
 
 
-def keep_currencies(call: Call, facts: Facts, text: str) -> Call:
-    """5000 onto "1000|USD" becomes "5000|USD", or the currency that the person named beside the number."""
-    leaves = tuple(_keep(leaf, facts, text) for leaf in call.leaves)
+def settle_own_values(call: Call, facts: Facts, text: str, zone: str) -> Call:
+    """5000 onto "1000|USD" becomes "5000|USD", or the currency that the person named beside the number; times are the person's."""
+    leaves = tuple(_localize(_keep(leaf, facts, text), facts, zone) for leaf in call.leaves)
     if leaves == call.leaves:
         return call
     whole = batch.build_batch(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
@@ -54,6 +58,11 @@ def _keep(leaf: Call, facts: Facts, text: str) -> Call:
         return leaf
     place = leaf.spec.fields_at
     return replace(leaf, params={**leaf.params, place: {**written, **kept}} if place else {**leaf.params, **kept})
+
+
+def _localize(leaf: Call, facts: Facts, zone: str) -> Call:
+    known = facts.field_lists.get(find_list_name(leaf), {})
+    return localize_times(leaf, zone, lambda name: known[name].type if name in known else "")
 
 
 def _find_currency(leaf: Call, name: str, value: object, record: JsonObject | None, text: str) -> str:
