@@ -13,7 +13,6 @@ from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.inputs import UNDO, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
-from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
@@ -22,7 +21,7 @@ from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.gate.decide.part_owners import OF_PARTS, is_maker, load_wholes
-from orchestrator.gate.preview.field_words import format_field_value
+from orchestrator.gate.preview.field_words import format_field_value, name_field
 from orchestrator.gate.preview.format_values import Reader, shorten_value
 from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo import undo_policy
@@ -255,10 +254,10 @@ async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, 
     record = records.get(first.part.target) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     args = {
-        "field": to_field_code(first.part.call, first.name),
+        "field": await name_field(first.part.call, first.name, reader),
         "now": shorten_value(await format_field_value(first.part.call, first.name, first.now, record, reader), actor.locale),
         "more": len(conflict.fields) - 1,
-        "others": ", ".join(to_field_code(field.part.call, field.name) for field in conflict.fields[1:]),
+        "others": ", ".join([await name_field(field.part.call, field.name, reader) for field in conflict.fields[1:]]),
         **build_last_editor_args(await find_last_editor(record, names)),
         "id": first.part.target[1],
     }

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
+from bitrix.catalogue.names import is_custom_field
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import fields, multifields
+from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.preview.format_values import EMPTY, Context, Reader, format_own_value, format_plain, format_value, shorten_value
 from orchestrator.gate.preview.list_changes import find_list_label, format_list
+from orchestrator.language.text import quote
 from state.stored import JsonObject
 
 _LONGEST: Final = 80
@@ -53,6 +56,12 @@ async def format_field_value(call: Call, name: str, now: object, record: JsonObj
     if info is None:
         return await format_own_value(name, now, context=context, reader=reader)
     return await format_value(now, info.kind, context=context, reader=reader)
+
+
+async def name_field(part: Call, name: str, reader: Reader) -> str:
+    """For `gate-field` in bot/i18n: the code of a field that the catalogue knows, the title of one of the company in quotation marks."""
+    title = await find_title(part, name, reader) if is_custom_field(name) else name
+    return to_field_code(part, name) if title == name else quote(title, reader.locale)
 
 
 async def find_title(part: Call, name: str, reader: Reader) -> str:

@@ -10,7 +10,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.before_image import build_before_image, find_context_field
 from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Refuse
-from orchestrator.gate.preview.field_words import format_field_value
+from orchestrator.gate.preview.field_words import format_field_value, name_field
 from orchestrator.gate.preview.format_values import Reader, shorten_value
 from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo.undo_policy import find_task_state
@@ -30,10 +30,10 @@ async def check_undo_conflict(call: Call, facts: Facts, before_image: BeforeImag
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     now = await format_field_value(leaf, name, fields.find_value(record, name, leaf.entity), record, reader)
     args = {
-        "field": critical_fields.to_field_code(leaf, name),
+        "field": await name_field(leaf, name, reader),
         "now": shorten_value(now, actor.locale),
         "more": len(changed) - 1,
-        "others": ", ".join(critical_fields.to_field_code(one, other) for one, other in changed[1:]),
+        "others": ", ".join([await name_field(one, other, reader) for one, other in changed[1:]]),
         **build_last_editor_args(await find_last_editor(record, names)),
         "id": leaf.targets[0][1],
     }

@@ -10,6 +10,10 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome, Pending, Provenance
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.preview.field_words import name_field
+from orchestrator.gate.preview.format_values import Reader
+from tests.unit.gate.gate_kit import made
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import effect
 
@@ -126,3 +130,13 @@ async def test_an_empty_list_is_not_emptied_again(desk: Desk) -> None:
     assert isinstance(found, Outcome)
     assert found.reason is not None
     assert found.reason.code == "gate-already-so"
+
+
+async def test_a_field_of_the_company_is_named_by_its_title_in_sentences(desk: Desk) -> None:
+    """Nobody reads UF_CRM_…; fields that the program knows keep the code by which its sentences name them."""
+    call = made(effect("crm.deal.update", {"id": 423, "fields": {SUM: 5}}))
+    assert isinstance(call, Call)
+    reader = Reader(names=desk.world.tools.gate.deps.names, locale="ru", zone="Europe/Moscow")
+    assert await name_field(call, SUM, reader) == "«Аванс»"
+    assert await name_field(call, "UF_CRM_NONE", reader) == "UF_CRM_NONE"
+    assert await name_field(call, "STAGE_ID", reader) == "STAGE_ID"
