@@ -142,7 +142,7 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
         kind = _LINKS[field.type]
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
-    elif field.type == "crm" or (coded[1] and not field.type):
+    elif field.type == "crm":
         kind = (_CODES.get(coded[1]) or f"item:{int(coded[1][1:], 16)}") if coded[1] else _find_only_kind(field.settings)
     else:
         return None

@@ -1,5 +1,6 @@
 """Lists with the columns that the model asked for: code finds and formats the values, which never get into the prompt."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,6 +42,10 @@ _ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
 _CARD_WORDS: Final = load_lexicon("card_fields")
 _ROW_COLUMNS: Final = load_lexicon("records").read_table("row_columns")
 _FLAGS: Final = {"Y": "set", "1": "set", "N": "unset", "0": "unset"}
+
+
+_FLAG_KINDS: Final = frozenset({"flag", "boolean", "char"})
+_NO_SUM: Final = re.compile(r"\|[A-Z]{3}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,19 +168,22 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
 async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
     """Raises no errors of the portal."""
     values = [find_value(row, column) for row in rows]
-    single = list(dict.fromkeys(str(one) for value in values for one in _split(value)))
+    single = list(dict.fromkeys(str(one) for value in values for one in _split(value, column)))
     words_by_value = await _name_values(entity, column, single[:_MOST_NAMED], context)
     cells = []
     for value, row in zip(values, rows, strict=True):
-        words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value)]
+        words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value, column)]
         cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
     return cells
 
 
-def _split(value: object) -> list[object]:
+def _split(value: object, column: Column) -> list[object]:
+    """Of a file its number; `false` stands for an empty field of several values, and "|RUB" for no sum."""
+    if value is False and column.kind not in _FLAG_KINDS:
+        return []
     elements = value if isinstance(value, list) else [value]
-    plain_values = [item.get("VALUE", item.get("value", "")) if isinstance(item, Mapping) else item for item in elements]
-    return [item for item in plain_values if item not in (None, "", [], {}, "0000-00-00 00:00:00")]
+    plain_values = [item.get("VALUE", item.get("value", item.get("id", ""))) if isinstance(item, Mapping) else item for item in elements]
+    return [item for item in plain_values if item not in (None, "", [], {}, "0000-00-00 00:00:00") and not _NO_SUM.fullmatch(str(item))]
 
 
 async def _name_values(entity: str, column: Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:

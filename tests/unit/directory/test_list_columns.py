@@ -107,3 +107,19 @@ async def test_the_message_and_the_file_have_the_columns(desk: Desk) -> None:
     sheet = build_sheet(table, heading="Запись")
     assert sheet.columns == ("Запись", "Сумма", "Стадия")
     assert sheet.rows[0] == (table.rows[0].label, *table.rows[0].cells)
+
+
+async def test_empty_fields_of_the_company_are_blank_cells(desk: Desk) -> None:
+    """`false` of several values and "|RUB" say that nothing is there; a file is named by its number."""
+    described = {
+        "ID": {"type": "integer"},
+        **{name: {"type": kind, "isDynamic": True, "formLabel": kind} for name, kind in EMPTIES.items()},
+    }
+    rows = [{"ID": "481", "UF_CRM_1": False, "UF_CRM_2": "|RUB", "UF_CRM_3": {"id": 12, "downloadUrl": "/rest/x?token=secret"}}]
+    desk.wire.instead["crm.deal.fields"] = httpx.Response(200, json={"result": described})
+    desk.wire.instead["crm.deal.list"] = httpx.Response(200, json={"result": rows, "total": 1})
+    found = await columns(desk, "crm.deal.list", {"select": ["ID", *EMPTIES]}, *EMPTIES)
+    assert found.table.rows[0].cells == ("—", "—", "файл №12")
+
+
+EMPTIES = {"UF_CRM_1": "enumeration", "UF_CRM_2": "money", "UF_CRM_3": "file"}
