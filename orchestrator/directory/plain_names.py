@@ -88,7 +88,7 @@ class PlainNames:
         try:
             (command,) = parse_commands({"a": text})
             params = await self._replace(command.method, command.params, actor, chosen)
-            return text if params == command.params else build_cmd([Command("a", command.method, params)])["a"]
+            return text if params == command.params else build_cmd([Command("a", command.method, dict(params))])["a"]
         except (BatchError, ValueError):  # int() refuses text of thousands of digits
             return text
 

@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bitrix.catalogue.names import is_custom_field
 from bitrix.errors import BitrixError
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.ports import UnmetField
-from orchestrator.gate.preview.field_words import find_title, format_record_value
+from orchestrator.gate.preview.field_words import find_title, format_record_value, name_field
 from orchestrator.gate.preview.format_values import Reader
-from orchestrator.language.text import quote
 
 _WITHIN: Final = 5.0
 _MOST: Final = 5
@@ -27,18 +25,21 @@ class UnmetWords:
 
 
 async def describe_unmet(unmet: Sequence[UnmetField], reader: Reader | None) -> UnmetWords:
-    """By codes if the portal does not name them in time; raises no errors of the network."""
+    """By codes without a reader, or if the portal does not name them in time; raises no errors of the network."""
     now: dict[str, str] = {}
     names: dict[str, str] = {}
-    try:
-        async with asyncio.timeout(_WITHIN):
-            for unmet_field in unmet[:_MOST] if reader is not None else ():
-                names[unmet_field.code] = await find_title(unmet_field.call, unmet_field.name, reader)
-                if unmet_field.is_other:
-                    now[unmet_field.code] = await _format_now(unmet_field, reader)
-    except (BitrixError, TimeoutError):
-        now.clear()
-    rest = _build_left_notice([one for one in unmet if one.code not in now], names, reader)
+    field_codes = {one.code: critical_fields.to_field_code(one.call, one.name) for one in unmet}
+    if reader is not None:
+        try:
+            async with asyncio.timeout(_WITHIN):
+                for one in unmet[:_MOST]:
+                    names[one.code] = await find_title(one.call, one.name, reader)
+                    field_codes[one.code] = await name_field(one.call, one.name, reader)
+                    if one.is_other:
+                        now[one.code] = await _format_now(one, reader)
+        except (BitrixError, TimeoutError):
+            now.clear()
+    rest = _build_left_notice([one for one in unmet if one.code not in now], field_codes)
     if not now:
         return UnmetWords(notice=rest)
     values = "; ".join(f"{names[code]}: {words}" for code, words in now.items())
@@ -46,15 +47,11 @@ async def describe_unmet(unmet: Sequence[UnmetField], reader: Reader | None) -> 
     return UnmetWords(now=now, notice=Notice(code="changed-otherwise", args=args))
 
 
-def _build_left_notice(left: Sequence[UnmetField], names: Mapping[str, str], reader: Reader | None) -> Notice | None:
+def _build_left_notice(left: Sequence[UnmetField], field_codes: Mapping[str, str]) -> Notice | None:
     if not left:
         return None
-    first = left[0]
-    field_code, title = critical_fields.to_field_code(first.call, first.name), names.get(first.code, first.name)
-    if reader is not None and is_custom_field(first.name) and title != first.name:  # only the portal has words for it
-        field_code = quote(title, reader.locale)
-    code = "not-taken" if first.call.spec.verb == "add" else "not-changed"
-    return Notice(code=code, args={"field": field_code, "more": len(left) - 1})
+    code = "not-taken" if left[0].call.spec.verb == "add" else "not-changed"
+    return Notice(code=code, args={"field": field_codes[left[0].code], "more": len(left) - 1})
 
 
 async def _format_now(unmet: UnmetField, reader: Reader) -> str:
