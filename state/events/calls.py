@@ -73,11 +73,10 @@ class CallSucceeded(Event):
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
     """Fields that did not hold what was sent when read back."""
-    later: ClassVar[frozenset[str]] = frozenset({"now"})
     now: Personal[dict[str, str]] = Field(default_factory=dict)
     """In words, what those of `unchanged` hold that something has changed at once."""
     created: str = ""
-    later: ClassVar[frozenset[str]] = frozenset({"seen"})
+    later: ClassVar[frozenset[str]] = frozenset({"now", "seen"})
     seen: Personal[dict[str, Any]] = Field(default_factory=dict)
     """Of a read, what else a turn that goes on needs to see it as it was."""
 

@@ -361,7 +361,7 @@ def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
 
 
 def _format_detail(performed: Succeeded) -> str:
-    fields = ", ".join(f"{code} (now: {performed.now[code]})" if code in performed.now else code for code in performed.unchanged)
+    fields = ", ".join(performed.unchanged)
     silent = f"the portal said yes, but these fields do not hold what was sent: {fields}" if fields else ""
     return "; ".join(part for part in (silent, performed.note) if part)
 
