@@ -1,20 +1,28 @@
 """Adds lines and buttons to a reply by code; the model's text stays as it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from bitrix.catalogue.catalogue import Catalogue
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import CRM
+from bitrix.client.batch import BatchError, Command, parse_commands
+from orchestrator.directory.outcome_view import extract_rows
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Outcome
-from orchestrator.domain.outputs import Action, Notice, Reply, Text
+from orchestrator.domain.outputs import Action, Notice, Reply, Table, Text
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
+from orchestrator.gate.call.targets import as_id
 from orchestrator.language.orders import gives_order
 from orchestrator.sessions.turn_context import Context
+from state.stored import JsonObject
 
 _OPERATORS = "!=<>@%*?~"
-_SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
+_SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME", "PHONE", "EMAIL")
 """Such a filter looks for particular records."""
+_KINDS: Final = ("contact", "company", "lead", "deal", "task", "other")
+"""In the order in which they are told."""
 
 
 def add_repeat_notice(reply: Reply, context: Context) -> Reply:
@@ -34,26 +42,89 @@ def add_nothing_changed_notice(reply: Reply, context: Context) -> Reply:
     return reply.model_copy(update={"notices": (*reply.notices, Notice(code="nothing-changed"))})
 
 
-def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """Unless the request asked for certain owners or records."""
+def add_own_only_notice(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
+    """One sentence about all lists that the gate has limited, where records of others may be missing."""
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
-    read = [
-        item.entity
-        for slot, item in context.outcomes.items()
-        if isinstance(item, Outcome) and _is_narrowed_to_own(slot, item, context, catalogue)
+    shown = {part.place for part in reply.parts if isinstance(part, Table)}
+    reads = list(_list_reads(context, catalogue))
+    kinds = [
+        read.kind
+        for number, read in enumerate(reads)
+        if _is_narrowed(read) and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
     ]
-    notices = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
-    return reply.model_copy(update={"notices": (*notices, *reply.notices)}) if notices else reply
+    if not kinds:
+        return reply
+    notice = Notice(code="only-own", args={"kinds": _name_kinds(sorted(set(kinds), key=_KINDS.index))})
+    return reply.model_copy(update={"notices": (notice, *reply.notices)})
 
 
-def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:
-    spec = catalogue.find(outcome.method)
-    if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed_steps:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A call of the turn, or one command of a batch, as it was proposed."""
+
+    spec: Method
+    kind: str
+    params: JsonObject
+    result: object
+    place: str
+    is_told: bool
+
+
+def _list_reads(context: Context, catalogue: Catalogue) -> Iterator[_Read]:
+    for slot, outcome in context.outcomes.items():
+        if not isinstance(outcome, Outcome) or outcome.status != "succeeded" or slot not in context.proposed_steps:
+            continue
+        params = context.proposed_steps[slot].params
+        calls = [(outcome.method, params, outcome.result)]
+        if outcome.commands and outcome.call_class == "R":
+            results = outcome.result if isinstance(outcome.result, Mapping) else {}
+            calls = [(command.method, command.params, results.get(command.key)) for command in _parse_commands(params)]
+        for method, call_params, result in calls:
+            if (spec := catalogue.find(method)) is not None and result is not None:
+                place = slot.partition("/")[2].replace("/", ".")
+                kind = _find_kind(spec, call_params)
+                yield _Read(spec=spec, kind=kind, params=call_params, result=result, place=place, is_told=context.is_told(slot))
+
+
+def _parse_commands(params: JsonObject) -> Sequence[Command]:
+    try:
+        return parse_commands(params.get("cmd"))
+    except BatchError:
+        return ()
+
+
+def _find_kind(spec: Method, params: JsonObject) -> str:
+    kind = CRM.get(as_id(params.get("entityTypeId")) or 0, "") if spec.entity == "item" else spec.entity
+    return kind if kind in _KINDS else _KINDS[-1]
+
+
+def _is_narrowed(read: _Read) -> bool:
+    """Not if certain owners were asked for, or particular records were found."""
+    if read.spec.owner != "filter":
         return False
-    keys = frozenset(fields.to_field_key(name, outcome.entity) for name in (spec.owner_filter.lstrip(_OPERATORS), *_SINGLE_RECORD_KEYS))
-    filter_value = context.proposed_steps[slot].params.get("filter")
-    return not _has_any_key(filter_value, keys, outcome.entity)
+    owner = read.spec.owner_filter.lstrip(_OPERATORS)
+    names = (owner, *_SINGLE_RECORD_KEYS) if extract_rows(read.result) else (owner,)
+    keys = frozenset(fields.to_field_key(name, read.spec.entity) for name in names)
+    return not _has_any_key(read.params.get("filter"), keys, read.spec.entity)
+
+
+def _is_lookup(read: _Read, later: Sequence[_Read]) -> bool:
+    """It found the one record that a later step is about."""
+    link = frozenset({fields.to_field_key(f"{read.kind.upper()}_ID")})
+    return len(extract_rows(read.result)) == 1 and any(
+        (other.kind == read.kind and other.spec.verb == "get") or _has_any_key(other.params.get("filter"), link, other.spec.entity)
+        for other in later
+    )
+
+
+def _name_kinds(kinds: Sequence[str]) -> Mapping[str, object]:
+    """A notice in stored form: «контакты, лиды и сделки»."""
+    *others, last = ({"code": "own-kind", "args": {"entity": kind}} for kind in kinds)
+    names: Mapping[str, object] = last
+    for number, other in enumerate(reversed(others)):
+        names = {"code": "own-kinds" if number else "own-kinds-last", "args": {"first": other, "rest": names}}
+    return names
 
 
 def _has_any_key(filter_value: object, keys: frozenset[str], entity: str) -> bool:

@@ -14,7 +14,7 @@ from orchestrator.replies.code_notes import (
     add_attachment_notice,
     add_forward_buttons,
     add_nothing_changed_notice,
-    add_own_only_notices,
+    add_own_only_notice,
     add_repeat_notice,
 )
 from orchestrator.replies.made_changes import add_failed_reads, add_made_lines
@@ -62,7 +62,7 @@ def _add_rules_notice(reply: Reply, session: Session) -> Reply:
 async def _complete_reply(reply: Reply, context: Context, session: Session, tools: Tools) -> Reply:
     turn, deps = context.turn, tools.gate.deps
     reply = reply if turn.is_resumed else add_forward_buttons(reply, turn)
-    reply = await add_made_lines(add_own_only_notices(reply, context, deps.catalogue), context, deps)
+    reply = await add_made_lines(add_own_only_notice(reply, context, deps.catalogue), context, deps)
     reply = add_failed_reads(reply, context, deps)
     reply = drop_repetition(add_repeat_notice(reply, context), context, session=session.key)
     reply = await add_withdrawal_line(add_attachment_notice(reply, turn), context)

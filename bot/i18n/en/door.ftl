@@ -124,13 +124,16 @@ list-total-sum = { $shown } of { $total } shown, { $sum } in all
 list-all-sum = { $total } in all, worth { $sum }
 list-not-shown = A list could not be shown.
 columns-unknown = Some columns are not shown: there are no such fields.
-only-own = { $entity ->
-    [deal] Only your own deals are shown.
-    [lead] Only your own leads are shown.
-    [contact] Only your own contacts are shown.
-    [company] Only your own companies are shown.
-    [task] Only your own tasks are shown.
-   *[other] Only your own records are shown.
+only-own = Only your own { $kinds } are shown.
+own-kinds = { $first }, { $rest }
+own-kinds-last = { $first } and { $rest }
+own-kind = { $entity ->
+    [deal] deals
+    [lead] leads
+    [contact] contacts
+    [company] companies
+    [task] tasks
+   *[other] records
 }
 list-empty = Nothing found.
 counting = Counting: { $total ->

@@ -127,13 +127,16 @@ list-total-sum = Показано { $shown } из { $total }, всего { $sum 
 list-all-sum = Всего { $total } на { $sum }
 list-not-shown = Список показать не удалось.
 columns-unknown = Часть столбцов не показана: таких полей нет.
-only-own = { $entity ->
-    [deal] Показаны только ваши сделки.
-    [lead] Показаны только ваши лиды.
-    [contact] Показаны только ваши контакты.
-    [company] Показаны только ваши компании.
-    [task] Показаны только ваши задачи.
-   *[other] Показаны только ваши записи.
+only-own = Показаны только ваши { $kinds }.
+own-kinds = { $first }, { $rest }
+own-kinds-last = { $first } и { $rest }
+own-kind = { $entity ->
+    [deal] сделки
+    [lead] лиды
+    [contact] контакты
+    [company] компании
+    [task] задачи
+   *[other] записи
 }
 list-empty = Ничего не найдено.
 counting = Считаю: { $total ->

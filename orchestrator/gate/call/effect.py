@@ -224,6 +224,8 @@ class Facts:
     """None for calls that tell nobody anything."""
     linked: frozenset[Target] = frozenset()
     """Others' customers linked to an open deal or lead of the requester; only for reads."""
+    staff: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Contacts by company, where a list asks for those of one; whose they are is not looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from orchestrator.gate.call.ports import ReadsBefore, Rejected
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
-from orchestrator.gate.decide.linked_customers import find_linked_customers
+from orchestrator.gate.decide.linked_customers import find_linked_customers, load_staff
 from orchestrator.gate.decide.part_owners import load_wholes
 from orchestrator.gate.decide.signatures import load_sender
 from orchestrator.language.title_matching import is_mentioned
@@ -36,7 +36,10 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     needed = find_needed_records(call, actor)
     records = await load_lists(call, await deps.records.load_records(needed) if needed else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
-    known = Facts(records=records, field_lists=await field_checks.load_field_lists(call, deps.records.reference))
+    staff = await load_staff(call, actor, deps)
+    known = Facts(
+        records=records, wholes=wholes, staff=staff, field_lists=await field_checks.load_field_lists(call, deps.records.reference)
+    )
     return Facts(
         records=records,
         parts=await _load_parts(call, deps.records),
@@ -44,7 +47,8 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         wholes=wholes,
         call_partners=await load_call_partners(call, records, actor, deps),
         sender=await load_sender(call, actor, deps),
-        linked=await find_linked_customers(call, records, wholes, actor, deps),
+        linked=await find_linked_customers(call, known, actor, deps),
+        staff=staff,
         field_lists=known.field_lists,
         by_webhook=deps.is_by_webhook(call),
         value_lists=await value_kinds.load_value_lists(call, known, deps.records.reference),

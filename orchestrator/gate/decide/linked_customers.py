@@ -1,6 +1,7 @@
 """Others' customers that a person may read, by an open deal or lead of theirs, read from the portal at each call.
 
-A list by ids alone asks for those that they may read; any other stays restricted to the person's records.
+A list by ids alone, or of the contacts of one company, asks for those that they may read; any other stays restricted to the person's
+records.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call.effect import Call, Facts, Target, Whole
+from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.fields import find_value, parse_ids, to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.params import Refusal
@@ -26,6 +27,7 @@ _OPEN: Final[Mapping[str, tuple[str, str]]] = {"deal": ("CLOSED", "N"), "lead": 
 _DEAL: Final = 2
 _OWNER: Final = "ASSIGNED_BY_ID"
 _MOST: Final = 50
+_COMPANY: Final = "COMPANY_ID"
 _PREFIXES: Final = "=@"
 
 
@@ -35,18 +37,32 @@ class _IdList:
     is_narrowed: bool
 
 
-async def find_linked_customers(
-    call: Call, records: Mapping[Target, JsonObject | None], wholes: Mapping[Target, Whole], actor: Actor, deps: GateDeps
-) -> frozenset[Target]:
+async def load_staff(call: Call, actor: Actor, deps: GateDeps) -> Mapping[int, tuple[int, ...]]:
+    """By company whose contacts are listed: their ids. Without one that has too many of them or cannot be read."""
+    if not find_visible_users(actor) or not deps.policy.read_linked_customers:
+        return {}
+    companies = sorted({number for leaf in call.leaves if leaf.reads_only and (number := _parse_company(leaf)) is not None})
+    reads = [("crm.contact.list", {"filter": {_COMPANY: number}, "select": ["ID"]}) for number in companies]
+    try:
+        lists = await deps.records.load_lists(reads) if reads else []
+    except BitrixError:
+        return {}
+    numbers = [[as_id(find_value(row, "ID")) for row in rows if isinstance(row, Mapping)] for rows in lists]
+    staff = zip(companies, numbers, strict=True)
+    return {company: tuple(number for number in ids if number is not None) for company, ids in staff if len(ids) <= _MOST}
+
+
+async def find_linked_customers(call: Call, known: Facts, actor: Actor, deps: GateDeps) -> frozenset[Target]:
     """Linked to an open deal or lead of the actor's users; for lists by ids the actor's own, too.
 
     Empty without reading if the policy forbids it or the actor may touch all. May raise BitrixError.
     """
+    records, wholes, staff = known.records, known.wholes, known.staff
     users = find_visible_users(actor)
     if users is None or not users or not deps.policy.read_linked_customers:
         return frozenset()
     reads = [leaf for leaf in call.leaves if leaf.reads_only and leaf.spec.linked]
-    listed_targets = {target for leaf in reads if (ids := _parse_id_list(leaf)) is not None for target in ids.targets}
+    listed_targets = {target for leaf in reads if (ids := _parse_id_list(leaf, staff)) is not None for target in ids.targets}
     read = {**records, **(await deps.records.load_records(sorted(listed_targets)) if listed_targets else {})}
     about = {target for leaf in reads if leaf.spec.owner == "record" for target in leaf.targets}
     about |= {whole.target for leaf in reads for part in leaf.targets if (whole := wholes.get(part)) is not None and not whole.is_visible}
@@ -100,7 +116,7 @@ def open_lists(call: Call, facts: Facts, actor: Actor) -> Call:
 
     Raises Refusal for an unrestricted list that names an id which the actor may not read.
     """
-    if find_visible_users(actor) is None or not any(_parse_id_list(leaf) for leaf in call.leaves):
+    if find_visible_users(actor) is None or not any(_parse_id_list(leaf, facts.staff) for leaf in call.leaves):
         return call
     leaves = tuple(_open_list(leaf, facts) for leaf in call.leaves)
     if leaves == call.leaves:
@@ -110,7 +126,7 @@ def open_lists(call: Call, facts: Facts, actor: Actor) -> Call:
 
 
 def _open_list(leaf: Call, facts: Facts) -> Call:
-    id_list = _parse_id_list(leaf)
+    id_list = _parse_id_list(leaf, facts.staff)
     if id_list is None:
         return leaf
     allowed = [number for entity, number in id_list.targets if (entity, number) in facts.linked]
@@ -123,20 +139,42 @@ def _open_list(leaf: Call, facts: Facts) -> Call:
     return replace(leaf, params={**leaf.params, "filter": {"@ID": allowed}}, system_fields=leaf.system_fields - {f"filter.{_OWNER}"})
 
 
-def _parse_id_list(leaf: Call) -> _IdList | None:
-    if leaf.spec.owner != "filter" or not leaf.spec.linked or not isinstance(leaf.params.get("filter"), Mapping):
-        return None
-    conditions = dict(leaf.params["filter"])
-    owner = leaf.spec.owner_filter.lstrip(_PREFIXES)
-    narrowed = [name for name in conditions if to_field_key(name.lstrip(_PREFIXES)) == to_field_key(owner)]
+def _parse_id_list(leaf: Call, staff: Mapping[int, Sequence[int]]) -> _IdList | None:
+    conditions = _list_conditions(leaf)
+    if (company := _parse_company(leaf)) is not None:
+        return _IdList(targets=tuple((leaf.entity, number) for number in staff[company]), is_narrowed=True) if company in staff else None
     ids = [value for name, value in conditions.items() if name.lstrip(_PREFIXES).upper() == "ID" and name[:1] not in "!<>"]
-    if len(ids) != 1 or len(conditions) != 1 + len(narrowed):
+    if len(ids) != 1 or len(conditions) != 1:
         return None
     numbers = list(_parse_numbers(ids[0]))
     if not numbers or None in numbers or len(numbers) > _MOST:
         return None
     targets = tuple(dict.fromkeys((leaf.entity, number) for number in numbers if number is not None))
-    return _IdList(targets=targets, is_narrowed=bool(narrowed))
+    return _IdList(targets=targets, is_narrowed=_is_narrowed(leaf))
+
+
+def _parse_company(leaf: Call) -> int | None:
+    """The one whose contacts a limited list asks for, and nothing else."""
+    conditions = _list_conditions(leaf)
+    if leaf.entity != "contact" or not _is_narrowed(leaf) or len(conditions) != 1:
+        return None
+    ((name, number),) = conditions.items()
+    return as_id(number) if name.lstrip("=").upper() == _COMPANY else None
+
+
+def _list_conditions(leaf: Call) -> JsonObject:
+    """Without that on the owner; {} for what is no list of customers."""
+    if leaf.spec.owner != "filter" or not leaf.spec.linked or not isinstance(leaf.params.get("filter"), Mapping):
+        return {}
+    return {name: value for name, value in leaf.params["filter"].items() if not _is_about_owner(leaf, name)}
+
+
+def _is_narrowed(leaf: Call) -> bool:
+    return any(_is_about_owner(leaf, name) for name in leaf.params.get("filter") or ())
+
+
+def _is_about_owner(leaf: Call, name: str) -> bool:
+    return to_field_key(name.lstrip(_PREFIXES)) == to_field_key(leaf.spec.owner_filter.lstrip(_PREFIXES))
 
 
 def _parse_numbers(value: object) -> Iterator[int | None]:

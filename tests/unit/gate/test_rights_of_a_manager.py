@@ -28,6 +28,7 @@ DEAL, CONTACT, COMPANY = 423, 46, 24
 FOREIGN_DEAL = 414
 SECOND = 47
 """A contact that no deal of employee 7 is linked to."""
+OWN = 45
 
 
 @pytest.fixture
@@ -276,12 +277,37 @@ async def test_a_list_by_ids_gives_those_that_may_be_read_and_every_other_list_o
     assert CONTACT not in await ids(**{">ID": 0})
     assert CONTACT not in await ids(**{"!ID": 1})
     assert CONTACT not in await ids(ID=CONTACT, NAME="x")
-    assert CONTACT not in await ids(COMPANY_ID=COMPANY)
     assert code(await wish(desk, "crm.contact.list", {"filter": {"ID": CONTACT, "ASSIGNED_BY_ID": 8}})) == "gate-filter-foreign"
     both = await wish(desk, "batch", {"cmd": {"a": f"crm.contact.list?filter[ID]={CONTACT}", "b": "crm.contact.list"}})
     assert isinstance(both.result, dict)
     assert [int(row["ID"]) for row in both.result["a"]] == [CONTACT]
     assert CONTACT not in [int(row["ID"]) for row in both.result["b"]]
+
+
+async def test_the_contacts_of_a_company_are_those_that_may_be_read(desk: Desk) -> None:
+    """A customer who may be opened is not told to be missing; nobody else's contact of the company comes along, nor by more conditions."""
+    for row in await desk.ask("crm.contact.list", filter={"COMPANY_ID": COMPANY}):
+        await change(desk, "crm.contact.update", int(row["ID"]), COMPANY_ID=1)
+    for number in (CONTACT, SECOND, OWN):
+        await change(desk, "crm.contact.update", number, COMPANY_ID=COMPANY)
+    await change(desk, "crm.contact.update", OWN, ASSIGNED_BY_ID=7)
+
+    async def ids(actor: Actor = BORIS, **given: Any) -> list[int]:
+        found = await wish(desk, "crm.contact.list", {"filter": given}, actor=actor)
+        assert isinstance(found.result, list)
+        return sorted(int(row["ID"]) for row in found.result)
+
+    assert await ids(COMPANY_ID=COMPANY) == await ids(**{"=COMPANY_ID": str(COMPANY)}) == [OWN, CONTACT]
+    both = await wish(desk, "batch", {"cmd": {"a": f"crm.contact.list?filter[COMPANY_ID]={COMPANY}", "b": "crm.contact.list"}})
+    assert isinstance(both.result, dict)
+    assert sorted(int(row["ID"]) for row in both.result["a"]) == [OWN, CONTACT]
+    assert CONTACT not in [int(row["ID"]) for row in both.result["b"]]
+    for further in ({"!ID": 1}, {">COMPANY_ID": 0}, {"ASSIGNED_BY_ID": 7}):
+        assert CONTACT not in await ids(**{"COMPANY_ID": COMPANY, **further})
+    assert CONTACT not in await ids(**{"!COMPANY_ID": 1}) + await ids(COMPANY_ID=[COMPANY]) + await ids(**{">COMPANY_ID": COMPANY - 1})
+    assert CONTACT not in await ids(Actor(key="tg:9", name="Глеб", bitrix_user_id=9), COMPANY_ID=COMPANY)
+    await change(desk, "crm.deal.update", DEAL, STAGE_ID="WON")
+    assert await ids(COMPANY_ID=COMPANY) == [OWN]
 
 
 def test_a_stored_list_by_ids_is_refused_once_the_deal_is_gone() -> None:

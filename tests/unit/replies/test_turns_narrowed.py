@@ -1,5 +1,6 @@
 """A manager who asks for all deals and gets the own ones reads that they are only the own ones."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -15,25 +16,62 @@ from tests.unit.spine_kit import ANNA, BORIS, VERA, World, message, reply, step
 ONLY = "Показаны только ваши сделки."
 
 
+DEALS, CONTACTS = step("crm.deal.list", {"filter": {"CLOSED": "N"}}), step("crm.contact.list", {"filter": {"COMPANY_ID": 5}})
+
+
+async def said(world: World, *answers: str, actor: Actor = ANNA, locale: str = "ru") -> str:
+    """What the person reads after one request."""
+    session = await world.session(actor.key)
+    world.model.will(*answers)
+    await world.turn(session, message("покажи всё", actor=actor, key=actor.key))
+    row = next(row for row in world.outbox() if row.body.get("turn_id"))
+    return to_plain_text(render_reply(Reply.model_validate(row.body), Translator(locale)))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("actor", "wanted", "told"),
     [
         (ANNA, {"CLOSED": "N"}, True),
         (ANNA, {"CLOSED": "N", "@ASSIGNED_BY_ID": [7]}, False),
         (ANNA, {"%TITLE": "Ромашка"}, False),
+        (ANNA, {"%TITLE": "Чужая"}, True),
         (VERA, {"CLOSED": "N"}, False),
     ],
-    ids=["own records only", "the own ones were asked for", "one record was asked for", "a lead sees all"],
+    ids=["own records only", "the own ones were asked for", "one record was asked for", "no such record among the own", "a lead sees all"],
 )
 async def test_a_list_that_the_gate_has_limited_says_so(world: World, actor: Actor, wanted: dict[str, Any], told: bool) -> None:  # noqa: FBT001 - a table of tests
     """One line by code, no warning, only where the limit was not what was asked for."""
-    session = await world.session(actor.key)
-    world.model.will(reply(step("crm.deal.list", {"filter": wanted})), reply(text="Вот сделки."))
-    await world.turn(session, message("покажи все сделки", actor=actor, key=actor.key))
-    row = next(row for row in world.outbox() if row.body.get("turn_id"))
-    said = to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
-    assert (ONLY in said) is told
-    assert "⚠️" not in said
+    text = await said(world, reply(step("crm.deal.list", {"filter": wanted})), reply(text="Вот сделки."), actor=actor)
+    assert (ONLY in text) is told
+    assert "⚠️" not in text
+
+
+@pytest.mark.parametrize(
+    ("locale", "line"),
+    [("ru", "Показаны только ваши контакты, лиды и сделки."), ("en", "Only your own contacts, leads and deals are shown.")],
+)
+async def test_several_limited_lists_are_one_sentence(world: World, locale: str, line: str) -> None:
+    """It names each kind once, also where a batch read them, and in the same order whatever was read first."""
+    cmd = {"a": "crm.lead.list", "b": "crm.deal.list?filter[CLOSED]=N"}
+    text = await said(world, reply(DEALS, step("batch", {"cmd": cmd}), CONTACTS), reply(text="Вот всё."), locale=locale)
+    assert text.count(line) == 1
+    assert text.count(line.split(maxsplit=1)[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([CONTACTS, step("crm.contact.get", {"id": 43})], ""),
+        ([CONTACTS, step("crm.deal.list", {"filter": {"CONTACT_ID": 43}})], "сделки"),
+        ([DEALS, step("crm.deal.get", {"id": 481})], "сделки"),
+        ([step("crm.contact.list", {"filter": {"PHONE": "+79161234567"}}), CONTACTS], "контакты"),
+    ],
+    ids=["it found the record that was read", "it found whose deals were read", "there were several", "a phone that nobody had"],
+)
+async def test_a_list_that_only_found_one_record_is_no_list(world: World, steps: Sequence[Mapping[str, Any]], told: str) -> None:
+    """Under a record that was read by its id nothing is missing."""
+    text = await said(world, *(reply(one) for one in steps), reply(text="Вот."))
+    assert text == (f"Вот.\n\nПоказаны только ваши {told}." if told else "Вот.")
 
 
 def test_in_shadow_no_example_is_offered_that_reads() -> None:
