@@ -9,7 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.effect import CommandReport, EffectOutcome, Outcome, Pending
-from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
@@ -25,6 +25,7 @@ from orchestrator.gate.preview.format_values import EMPTY, UNKNOWN, format_multi
 from orchestrator.gate.preview.old_texts import shorten_line
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.preview.record_titles import find_new_title
+from orchestrator.language.denials import says_none, says_unable
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number, quote, trim_text
 from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_batch_refused, is_made_without_card
@@ -33,9 +34,12 @@ from state.journal.store import EffectRow
 from state.stored import JsonObject
 
 _SINGLE: Final = frozenset({"id", "taskid"})
+_TOLD_BY: Final = {"portal-error-missing": says_none, "portal-error-method": says_unable}
+"""Errors by the sentences that tell the same."""
 
 
 def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
+    """Unless the command was read again, or the answer says itself that there is no such thing."""
     outcomes = [item for item in context.outcomes.values() if isinstance(item, Outcome)]
     lines = [
         _build_failure_line(command, outcome, context, deps)
@@ -43,7 +47,14 @@ def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
         for command in _list_failed(outcome, deps)
         if not any(_has_read(other, command) for other in outcomes[number + 1 :])
     ]
+    text = " ".join(part.text for part in reply.parts if isinstance(part, Text)) if not reply.confirmations else ""
+    lines = [line for line in lines if not _is_told(line, text)]
     return reply.model_copy(update={"notices": (*reply.notices, *lines)}) if lines else reply
+
+
+def _is_told(line: Notice, text: str) -> bool:
+    says_so = _TOLD_BY.get(line.args["error"]["code"])
+    return says_so is not None and says_so(text)
 
 
 def _list_failed(outcome: Outcome, deps: GateDeps) -> list[Command]:

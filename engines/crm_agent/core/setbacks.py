@@ -1,7 +1,10 @@
-"""Finds the refused steps that a later step of the turn made good, so that the person need not read of them. Pure."""
+"""Finds the refused steps that a later step of the turn made good, or of which the answer tells, so that the person need not read of them.
+
+Pure.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl
@@ -11,13 +14,15 @@ from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.postponed_plans import is_only_reading
+from orchestrator.language.denials import says_none, says_unable
 from orchestrator.language.title_matching import is_match, measure_misspelling
 from state.stored import JsonObject
 
 WITHDRAWN: Final = frozenset({"denied-by-model", "gate-withdrawn"})
 _GIVEN_UP: Final = WITHDRAWN | ALREADY_SO | {"gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
 """Nothing of the step is left to do."""
-_METHOD_MISTAKES: Final = frozenset({"gate-method-odd", "gate-method-unknown", "gate-kind-method"})
+_NO_METHOD: Final = "portal-error-method"
+_METHOD_MISTAKES: Final = frozenset({"gate-method-odd", "gate-method-unknown", "gate-kind-method", _NO_METHOD})
 _NAME_MISTAKES: Final = frozenset(
     {"gate-value-user", "gate-value-stage", "gate-value-choice", "gate-value-id", "not-found", "user-not-found", "stage-not-found",
      "category-not-found", "too-many-found", "no-current", "link-unclear"}
@@ -28,13 +33,17 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
     "gate-origin", "gate-responsible", "gate-batch-broken", "gate-kind-params", "gate-reference", "gate-target-unclear",
     "gate-filter-field", "gate-filter-unclear", "gate-move-funnel", "gate-value-date", "gate-value-number", "gate-value-flag",
     "gate-value-word", "gate-value-single", "gate-value-several", "gate-value-currency", "gate-value-reminder", "gate-value-color",
-    "date-in-filter", "portal-refused",
+    "date-in-filter", "portal-refused", "portal-error-missing",
 }  # fmt: skip
 """Wrongly written steps, which the model may repair."""
 _READ_TROUBLE: Final = frozenset({
     "gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer",
-    "list-cut",
+    "list-cut", "batch-failed",
 })  # fmt: skip
+_TOLD: Final[Mapping[str, Callable[[str], bool]]] = dict.fromkeys(
+    ("gate-not-found", "not-found", "user-not-found", "portal-error-missing"), says_none
+) | dict.fromkeys(_METHOD_MISTAKES, says_unable)
+"""Refusals of reads by the sentences that tell the same."""
 _NUMBERS: Final = ("id", "taskid", "ownerid", "entityid")
 _NAMES: Final = frozenset({"title", "name", "lastname", "subject", "comment", "description", "postmessage", "message"})
 
@@ -57,6 +66,17 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the model told the person, having seen the first `seen` iterations."""
+
+    text: str = ""
+    seen: int = 0
+
+
+NO_ANSWER: Final = Answer()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
     """What one step, or one command of a batch, was to do."""
 
@@ -74,18 +94,20 @@ class _Wish:
         return (self.family, self.verb, self.number, sorted(self.values.items()))
 
 
-def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str]) -> list[StepResult]:
+def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str], answer: Answer = NO_ANSWER) -> list[StepResult]:
     """`titles` are by record: "deal:481": «Ромашка»."""
-    return [step_result for step_result in _list_refused(results) if _is_recovered(step_result, results, titles)]
+    return [
+        step_result
+        for step_result in _list_refused(results)
+        if _is_told(step_result, answer) or _is_recovered(step_result, results, titles)
+    ]
 
 
-def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str]) -> list[PlanStep]:
+def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str], answer: Answer = NO_ANSWER) -> list[PlanStep]:
     """In order; of a step that was proposed again only the last proposal."""
     if not [step_result for step_result in results if step_result.is_open]:
         return []
-    if len(results) == 1:  # there is no other step that could have made it good or proposed it again
-        return [results[0].entry]
-    recovered = find_recovered(results, titles)
+    recovered = find_recovered(results, titles, answer)
     keyed = [(_build_key(step_result.entry), step_result) for step_result in results]
     last = {key: step_result.iteration for key, step_result in keyed}
     return [one.entry for key, one in keyed if one.is_open and one not in recovered and one.iteration == last[key]]
@@ -120,6 +142,13 @@ def _list_refused(results: Sequence[StepResult]) -> list[StepResult]:
 
 def _build_key(entry: PlanStep) -> str:
     return f"{entry.method.lower()} {sorted(_flatten(entry.params))}"
+
+
+def _is_told(step_result: StepResult, answer: Answer) -> bool:
+    """The answer says of a read that there is no such thing."""
+    wishes, says_so = _list_wishes(step_result.entry), _TOLD.get(_find_code(step_result.notice))
+    is_seen = says_so is not None and step_result.iteration <= answer.seen
+    return is_seen and bool(wishes) and all(wish.reads for wish in wishes) and says_so is not None and says_so(answer.text)
 
 
 def _is_recovered(step_result: StepResult, results: Sequence[StepResult], titles: Mapping[str, str]) -> bool:
@@ -190,7 +219,11 @@ def _is_replaced(step_result: StepResult, results: Sequence[StepResult], code: s
 def _find_code(notice: Notice | None) -> str:
     if notice is None:
         return ""
-    return str(notice.args.get("reason") or notice.code) if notice.code == "gate-batch-refused" else notice.code
+    if notice.code == "gate-batch-refused":
+        return str(notice.args.get("reason") or notice.code)
+    why = notice.args.get("text")
+    told = str(why.get("code")) if notice.code == "portal-refused" and isinstance(why, Mapping) else ""
+    return told if told in {_NO_METHOD, "portal-error-missing"} else notice.code
 
 
 def _list_done(result: StepResult) -> list[_Wish]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from engines.crm_agent.core.lists import PlacedLists, list_order, place_lists
 from engines.crm_agent.core.prompt import build_marker
-from engines.crm_agent.core.setbacks import find_recovered, list_open_steps
+from engines.crm_agent.core.setbacks import Answer, find_recovered, list_open_steps
 from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
@@ -20,7 +20,8 @@ MOST_PROPOSED: Final = 10
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
     """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
     placed = await place_lists(ctx, work, assistant if not work.planned else "", order=list_order(work))
-    notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
+    answer = Answer(text=assistant, seen=work.iteration if reason == "answered" else work.iteration - 1)
+    notices = tuple(_drop_duplicates([*_build_notices(work, answer, goes_on=goes_on), *placed.notices]))
     proposed = _list_proposed(ctx, work)
     history, lists = _build_history(work, placed, notices, proposed)
     reply = Reply(
@@ -36,7 +37,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
         history=history,
         is_foreign=work.answer_prose,
         acted=work.acted,
-        next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
+        next_planned_actions=(*list_open_steps(work.results, work.titles, answer), *work.rest),
         targets=frozenset(work.targets),
         lists=lists,
         sources={f"{place[0]}.{place[1]}": read.source for place, read in work.lists.items() if read.source is not None},
@@ -45,14 +46,14 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     )
 
 
-def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
-    recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles)]
+def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Notice]:
+    recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles, answer)]
     notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
     waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
-    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
+    if waiting and answer.text:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
         notices.append(Notice(code="waiting-on-card", args={"count": 1}))
     if work.rest:
         code = REST_AFTER_CARD if goes_on else REST_NOT_BEGUN

@@ -87,6 +87,27 @@ async def test_a_read_that_was_made_good_is_not_told(world: World, session: Sess
     assert "Не выполнено" not in told_of(world)
 
 
+GONE = {"error": "NOT_FOUND", "error_description": "Not found"}
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "told"),
+    [
+        (GONE, "Сделки №482 нет, №481 — «Ромашка».", False),
+        (GONE, "Вот обе.", True),
+        (ERROR, "Сделки №482 нет, №481 — «Ромашка».", True),
+    ],
+)
+async def test_a_read_of_which_the_answer_says_that_there_is_none_is_not_told_again(
+    world: World, session: Session, error: Any, text: str, *, told: bool
+) -> None:
+    """Another error is, whatever the answer makes of it."""
+    world.portal.will("batch", batch_says({"x": {"ID": "481", "TITLE": "Ромашка"}}, {"y": error}), holding='"x"')
+    world.model.will(reply(step("batch", {"cmd": {"x": "crm.deal.get?id=481", "y": "crm.deal.get?id=482"}})), reply(text=text))
+    await world.turn(session, message("покажи сделки 481 и 482"))
+    assert ("Не выполнено: чтение сделки №482" in told_of(world)) is told
+
+
 async def test_a_card_of_which_all_failed_names_each(world: World) -> None:
     """Approved, and none of it took effect."""
     cmd = {"b": "crm.deal.update?id=481&fields[OPPORTUNITY]=5", "c": "crm.deal.update?id=482&fields[OPPORTUNITY]=5"}

@@ -138,7 +138,7 @@ async def test_a_choice_goes_on_with_the_recorded_plan() -> None:
 
 async def test_a_name_that_fits_nothing_skips_its_step_only() -> None:
     """The person and the model read why; the other step runs."""
-    ctx = Fake(reply(step("crm.deal.get", id="@deal:Пион"), step("crm.deal.list")), reply(text="Не нашёл."))
+    ctx = Fake(reply(step("crm.deal.get", id="@deal:Пион"), step("crm.deal.list")), reply(text="Готово."))
     ctx.resolve = lambda **_: Unresolved(notice=Notice(code="not-found", args={"name": "Пион"}), detail="no deal is called 'Пион'")
     end = await run(ctx)
     assert [effect.method for effect in ctx.effects] == ["crm.deal.list"]
@@ -150,7 +150,7 @@ async def test_a_name_that_fits_nothing_skips_its_step_only() -> None:
 @pytest.mark.req("S004-A4")
 async def test_a_name_that_fits_nothing_stops_the_plan_too_where_the_policy_says_so() -> None:
     """halt_on_block stops at the first step that does not run, whatever the reason."""
-    ctx = Fake(reply(step("crm.deal.get", id="@deal:Пион"), step("crm.deal.list")), reply(text="Не нашёл."), halt_on_block=True)
+    ctx = Fake(reply(step("crm.deal.get", id="@deal:Пион"), step("crm.deal.list")), reply(text="Готово."), halt_on_block=True)
     ctx.resolve = lambda **_: Unresolved(notice=Notice(code="not-found", args={"name": "Пион"}), detail="no deal is called 'Пион'")
     end = await run(ctx)
     assert ctx.effects == []

@@ -8,12 +8,12 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from engines.crm_agent.core.setbacks import StepResult, find_recovered, list_open_steps
+from engines.crm_agent.core.setbacks import Answer, StepResult, find_recovered, list_open_steps
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import PlanStep
-from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
+from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, pending, reply, run, step
 from tests.unit.spine_kit import CHAT, World, a_world, command, message, press, raise_sum, until
 from tests.unit.spine_kit import reply as answer
 from tests.unit.spine_kit import step as plain_step
@@ -79,6 +79,55 @@ def test_a_change_that_was_not_made_is_always_told(first: StepResult, then: Step
     """Another record, another value, a part only, a decision of the company, or nothing but a read: the person learns of the refusal."""
     assert find_recovered([first, then], TITLES) == []
     assert first.entry in list_open_steps([first, then], TITLES)
+
+
+MISSING, NO_METHOD, BUSY = (
+    Notice(code="portal-refused", args={"text": {"code": f"portal-error-{kind}", "args": {}}}) for kind in ("missing", "method", "busy")
+)
+GET = refused("crm.deal.get", {"id": 999}, notice=MISSING)
+MAILS = refused("mailservice.message.list", {}, notice=NO_METHOD)
+
+
+@pytest.mark.parametrize(("first", "text", "told"), [
+    (GET, "Сделки №999 нет.", False),
+    (GET, "Сделка №999 не найдена: возможно, её удалили.", False),
+    (GET, "There is no such deal.", False),
+    (GET, "I couldn't find deal 999.", False),
+    (GET, "Сделка №999 в работе.", True),
+    (GET, "Вот нетто по складу.", True),
+    (GET, "", True),
+    (MAILS, "Письма читать не умею: такого в вашем Битрикс24 нет.", False),
+    (MAILS, "Mail is not available here.", False),
+    (MAILS, "Писем нет.", True),
+    (MAILS, "Новых писем не найдено.", True),
+    (refused("crm.deal.get", {"id": "@deal:Пион"}, notice=Notice(code="not-found", args={"name": "Пион"})), "Сделку «Пион» не нашёл.", False),
+    (refused("crm.deal.get", {"id": 9}, notice=Notice(code="gate-not-found")), "Не вижу сделки №9.", False),
+    (refused("crm.deal.get", {"id": 9}, notice=BUSY), "Сделку №9 прочитать не могу.", True),
+    (refused("crm.deal.get", {"id": 9}, notice=Notice(code="gate-not-yours")), "Сделки №9 нет.", True),
+    (refused(UPDATE, deal(999, TITLE="А"), notice=MISSING), "Сделки №999 нет.", True),
+    (refused("crm.deal.modify", deal(TITLE="А"), notice=NO_METHOD), "Изменить сделку не могу.", True),
+    (refused("batch", {"cmd": {"a": "crm.deal.get?id=9", "b": "crm.deal.update?id=9&fields[X]=5"}}, notice=MISSING), "Сделки №9 нет.", True),
+])  # fmt: skip
+def test_what_the_answer_says_of_a_read_is_not_said_twice(first: StepResult, text: str, *, told: bool) -> None:
+    """Of a read that found nothing or cannot be made; why the portal did not answer, what is not allowed and every write is told."""
+    answer = Answer(text=text, seen=1)
+    assert find_recovered([first], {}, answer) == ([] if told else [first])
+    assert list_open_steps([first], {}, answer) == ([first.entry] if told else [])
+    assert find_recovered([first], {}, Answer(text=text)) == []
+
+
+def test_an_action_that_there_is_not_is_made_good_by_another_read() -> None:
+    """As with a method that the gate does not know."""
+    assert find_recovered([MAILS, ran("crm.activity.list", {})], {}) == [MAILS]
+
+
+async def test_an_answer_written_before_its_own_step_says_nothing_of_it() -> None:
+    """The model could not know that the read would find nothing."""
+    results = [done(status="refused", reason=MISSING), pending()]
+    ctx = Fake(reply(step("crm.deal.get", id=9), step(UPDATE, id=1, fields={"TITLE": "А"}), text="Сделки №9 нет."), results=results)
+    assert "portal-refused" in codes(await run(ctx))
+    ctx = Fake(reply(step("crm.deal.get", id=9)), reply(text="Сделки №9 нет."), results=results)
+    assert codes(await run(ctx)) == []
 
 
 def test_one_step_makes_good_one_refusal_of_an_answer() -> None:
