@@ -93,7 +93,7 @@ class Gate:
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
         """None if it changes nothing."""
-        return await describe_proposal(effect, catalogue=self._deps.catalogue, portal=self._find_portal(effect.kind), actor=actor)
+        return await describe_proposal(effect, deps=self._deps, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
         self,

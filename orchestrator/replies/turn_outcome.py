@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
@@ -108,7 +107,7 @@ async def add_withdrawal_line(reply: Reply, context: Context) -> Reply:
     if not slots and len(notices) == len(reply.notices):
         return reply
     labels = [await context.describe_change(slot) for slot in slots]
-    names = [_name_record(label, context.state) for label in labels if label is not None]
+    names = [await _name_withdrawn(label, context) for label in labels if label is not None]
     line = Notice(code="withdrawn", args={"calls": format_names(names), "named": bool(names)})
     return reply.model_copy(update={"notices": (line, *notices)})
 
@@ -117,15 +116,23 @@ def _is_withdrawn(result: object) -> bool:
     return isinstance(result, Outcome) and result.reason is not None and result.reason.code in WITHDRAWN
 
 
+async def _name_withdrawn(label: ProposalLabel, context: Context) -> Name:
+    """As on the card that the person has seen, if there was one."""
+    cards = (card for card in context.state.cards.values() if label.essence and card.essence == label.essence and card.has("slot"))
+    for card in cards:
+        if (row := await context.find_effect(card.slot)) is not None and row.call.get("named"):
+            return build_doubt_args(row.effect_id, row.call)
+    return _name_record(label, context.state)
+
+
 def _name_record(label: ProposalLabel, state: SessionState) -> Name:
-    """The title on a card or list that the person has seen."""
+    """With the title on a list that the person has seen."""
     number = _NUMBER.fullmatch(str(label.named.get("title") or ""))
     if number is None:
         return label.named
     record = f"{label.named.get('entity')}:{number[1]}"
-    cards = (Preview.model_validate(card.preview or {}) for card in state.cards.values() if label.essence and card.essence == label.essence)
     rows = (row for line in reversed(state.history) for shown in line.shown_lists for row in shown.rows if row.record == record)
-    seen = (*(card.title for card in cards), *(row.label.partition(" · ")[0] for row in rows))
+    seen = (row.label.partition(" · ")[0] for row in rows)
     title = next((one for one in seen if one and not _NUMBER.fullmatch(one)), "")
     return {**label.named, "title": title} if title else label.named
 

@@ -54,7 +54,22 @@ CASES: dict[str, tuple[dict[str, Any], Callable[[World], object], str]] = {
     "a name fits nothing": (
         step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": "@user:Зоя"}}),
         lambda _: None,
-        "Не сделано: создание задачи «Позвонить» (Исполнитель: @user:Зоя). Не нашёл сотрудника «Зоя».",
+        "Не сделано: создание задачи «Позвонить» (Исполнитель: Зоя). Не нашёл сотрудника «Зоя».",
+    ),
+}
+
+
+CASES |= {
+    "people and stages have names": (
+        step("crm.deal.update", {"id": 500, "fields": {"ASSIGNED_BY_ID": 8, "STAGE_ID": "WON"}}),
+        lambda _: None,
+        "Не сделано: изменение сделки №500 (Ответственный: Борис Седов; Стадия: Успех). Сделку №500 ведёт другой сотрудник, "
+        "у вас нет к ней доступа",
+    ),
+    "a record that was to be made has none": (
+        step("crm.deal.add", {"fields": {"TITLE": "Лютик", "ASSIGNED_BY_ID": "@user:Зоя", "COMPANY_ID": "@created:1"}}),
+        lambda _: None,
+        "Не сделано: создание сделки «Лютик» (Ответственный: Зоя). Не нашёл сотрудника «Зоя».",
     ),
 }
 

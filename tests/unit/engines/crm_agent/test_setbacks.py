@@ -210,6 +210,20 @@ async def test_a_withdrawal_is_one_neutral_line(world: World) -> None:
     assert planned(session) == []
 
 
+async def test_what_was_withdrawn_is_named_as_on_its_card(world: World) -> None:
+    """People and records by name, where «№8» and «сделка №482» stood."""
+    session = await world.session()
+    wish = plain_step("tasks.task.add", {"fields": {"TITLE": "Счёт", "RESPONSIBLE_ID": 8, "UF_CRM_TASK": ["D_482"]}})
+    world.model.will(answer(wish), answer({**wish, "confirmation_decision": "deny"}, text="Хорошо."), answer(text="Снял."))
+    await world.turn(session, message("поставь Борису задачу Счёт по Вектору"))
+    world.outbox()
+    await world.turn(session, message("не надо"))
+    line = next(line for line in told(world).split("\n") if line.startswith("Снято: создание задачи «Счёт»"))
+    assert "Борис Седов" in line
+    assert "«Вектор»" in line
+    assert "№" not in line.replace("«Вектор» №482", "")
+
+
 async def test_a_withdrawal_without_a_word_of_the_model_is_told_as_none_that_failed(world: World) -> None:
     """An empty answer after the withdrawal: the line stands alone, and nothing is said to be not made."""
     session = await world.session()
