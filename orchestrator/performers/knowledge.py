@@ -16,6 +16,7 @@ from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, His
 from orchestrator.gate.call.modes import describe_classes, is_closed
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
+from orchestrator.gate.decide.field_checks import may_have
 from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from orchestrator.language.text import Locale
 from state.journal.store import StoreError
@@ -23,7 +24,7 @@ from state.journal.store import StoreError
 _NEAR: Final = 6
 _GROUP: Final = 60
 _SAMPLE_FIELDS: Final = 3
-_NO_SAMPLES: Final = frozenset({"text", "prose", "number", "flag"})
+_NO_SAMPLES: Final = frozenset({"text", "prose", "number", "flag", "category"})
 _ALIKE: Final = 0.6
 _SHOWN_NAME: Final = 100
 
@@ -66,7 +67,11 @@ def _describe(method: Method, entity: Entity | None, policy: Policy, texts: Help
 
 
 def _list_fields(method: Method, entity: Entity) -> Iterable[tuple[str, FieldInfo]]:
-    return entity.fields.items() if method.verb in {"list", "add", "update"} and method.fields_at else ()
+    """Those that the gate takes."""
+    has_fields = "filter" in method.param_names if method.verb == "list" else method.verb in {"add", "update"} and method.fields_at
+    if not has_fields:
+        return ()
+    return [(name, info) for name, info in entity.fields.items() if may_have(method, _spell(name, method))]
 
 
 def _describe_field(name: str, info: FieldInfo, method: Method) -> str:
@@ -90,8 +95,9 @@ def _make_params(method: Method, entity: Entity | None, samples: Mapping[str, ob
         _put(params, path.split("."), samples.get(path.rpartition(".")[2].lstrip("="), _find_sample(path, entity, samples)))
     place = method.fields_at
     if entity is not None and place in method.required:
-        titled = [(name, info) for name, info in entity.fields.items() if name == entity.title_field]
-        others = [(name, info) for name, info in entity.fields.items() if info.kind not in _NO_SAMPLES]
+        taken = list(_list_fields(method, entity))
+        titled = [(name, info) for name, info in taken if name == entity.title_field]
+        others = [(name, info) for name, info in taken if info.kind not in _NO_SAMPLES]
         sample_fields = [*titled, *others][:_SAMPLE_FIELDS]
         params[place] = {_spell(name, method): samples[info.kind] for name, info in sample_fields if info.kind in samples}
     return params

@@ -18,6 +18,7 @@ from bitrix.errors import BitrixError, Refused
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
+from orchestrator.directory.standard_fields import list_standard_fields
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
 from orchestrator.domain.effect import Effect
@@ -39,7 +40,6 @@ from orchestrator.rehearsals.call_lists import (
     drop_funnel,
     is_own_field,
     is_own_value,
-    list_fields,
     list_standard,
     load_entries,
     load_stages,
@@ -241,7 +241,7 @@ class CallForms:
         if verdict.reason.code not in MISSING or not isinstance(holder, Mapping):
             return None
         entity = find_definition(sketch.entity, self._find_catalogue())
-        known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *list_fields(sketch.entity)]
+        known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *list_standard_fields(sketch.entity)]
         keys = {sketch.fold(name) for name in (*known, *(entity.fields if entity is not None else ()))}
         odd = [name for name in holder if sketch.fold(name) not in keys and not is_own_field(name, sketch.entity)]
         misspelt = suggest_name(missing, odd)

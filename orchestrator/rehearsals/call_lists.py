@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from bitrix.catalogue.names import CRM, is_custom_field, to_universal
+from bitrix.catalogue.names import is_custom_field, to_universal
 from bitrix.errors import OutcomeUnknown, Refused
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
+from orchestrator.directory.standard_fields import list_standard_fields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.param_kinds import WrittenValue
 from orchestrator.gate.decide.field_checks import extract_names_to_check, find_list_name
@@ -28,7 +29,7 @@ _OWN_LINK: Final = re.compile(r"parent_?id_?[0-9]+", re.ASCII | re.IGNORECASE)
 
 
 def is_own_field(name: str, list_name: str) -> bool:
-    """People of the portal made it; `list_name` as in `list_fields`."""
+    """People of the portal made it; `list_name` as in `list_standard_fields`."""
     own = _OWN_OF_TASK.fullmatch(name) is not None if list_name == "task" else is_custom_field(name)
     return own or _OWN_LINK.fullmatch(name) is not None
 
@@ -40,30 +41,6 @@ def is_own_value(value: str) -> bool:
 def drop_funnel(stage: str) -> str:
     """Return NEW for C5:NEW."""
     return _FUNNEL.sub("", stage.strip(), count=1)
-
-
-def list_fields(name: str) -> Mapping[str, Field]:
-    """Names are "deal", "item:2", "task"; none for a portal's own kinds."""
-    family, _, number = name.partition(":")
-    kind = CRM.get(int(number), "") if family == "item" and number.isascii() and number.isdecimal() else family
-    return _list_fields(kind, in_items=family == "item")
-
-
-@cache
-def _list_fields(kind: str, *, in_items: bool) -> Mapping[str, Field]:
-    if kind not in _LEXICON.read_names("fields"):
-        return {}
-    return {field.code: field for field in _build_fields(kind, in_items=in_items)}
-
-
-def _build_fields(kind: str, *, in_items: bool) -> Iterator[Field]:
-    books_by_code = _LEXICON.read_table("listed", kind) if kind in _LEXICON.read_names("listed") else {}
-    ways = _LEXICON.read_table("fields", kind)
-    for way in sorted(ways):  # `given` first: of two that have one name among items, such as both stages of a lead, the written one counts
-        for code in ways[way].split():
-            book = books_by_code.get(code, "")
-            options = {"type": "crm_status" if book else "", "status_entity_id": book, "read_only": way == "given"}
-            yield Field(code=to_universal(code, kind) if in_items else code, title="", upper_name=code if in_items else "", **options)
 
 
 @cache
@@ -100,7 +77,7 @@ class Lists:
 
 
 def list_standard(call: Call) -> Lists:
-    known, values = list_fields(find_list_name(call)), list_values()
+    known, values = list_standard_fields(find_list_name(call)), list_values()
     return Lists(
         facts=_build_facts(call, known, values),
         stages=values.get(f"stages:{call.entity}:", {}) if call.written_fields else {},
@@ -116,7 +93,7 @@ async def ask_lists(call: Call, reference: Reference) -> Lists:
     """Raises BitrixError if something needed is not said."""
     name, names = find_list_name(call), frozenset(extract_names_to_check(call))
     known = await _load_fields(name, names, reference) if name and (names or call.spec.verb == "add") else {}
-    facts = _build_facts(call, known or list_fields(name), {})
+    facts = _build_facts(call, known or list_standard_fields(name), {})
     values = await load_value_lists(call, facts, reference)
     if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
         raise OutcomeUnknown("the portal does not tell of its lists")

@@ -9,9 +9,10 @@ from bitrix.catalogue.catalogue import ALSO_FILTERED, TASKS_FILTERED, Method
 from bitrix.catalogue.names import CRM, MULTIFIELDS, find_kind_number, is_classic, to_universal
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference_data import Field
+from orchestrator.directory.standard_fields import list_standard_fields
 from orchestrator.domain.finding import Path
 from orchestrator.domain.suggestions import suggest_name
-from orchestrator.rehearsals.call_lists import is_own_field, list_fields
+from orchestrator.rehearsals.call_lists import is_own_field
 from orchestrator.rehearsals.call_sketch import OPEN, Sketch
 from state.stored import JsonObject
 
@@ -150,7 +151,7 @@ _NUMBER: Final = "entityTypeId"
 def check_names(sketch: Sketch, names: Iterable[WrittenName], known: Mapping[str, Field] | None) -> Iterator[CallMistake]:
     """Without `known` fields a name like none, or perhaps the company's own, is only a warning."""
     for written_name in names:
-        standard = list_fields(written_name.fields)
+        standard = list_standard_fields(written_name.fields)
         known_fields = {**standard, **(known or {})} if written_name.fields not in ALIKE else standard
         beside = list_beside(written_name.fields) if sketch.spec.verb == "list" else ()
         keys = {sketch.fold(name) for name in (*known_fields, *(field.upper_name for field in known_fields.values()), *beside)}

@@ -1,14 +1,21 @@
 """Names of fields and filters are checked against the portal's own lists: what it would drop in silence is refused with a hint."""
 
+import re
 from typing import Any
 
 import httpx
 import pytest
 
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import Method
 from orchestrator.directory.reference_data import Field
-from orchestrator.gate.call.effect import Facts
+from orchestrator.directory.standard_fields import list_standard_fields
+from orchestrator.engines.crm_agent.agent_texts import load_agent_texts
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide import field_checks
-from tests.unit.gate.gate_kit import FIRST, RECORDS, call
+from orchestrator.performers.knowledge import describe_method
+from tests.unit.gate.gate_kit import FIRST, RECORDS, call, catalogue, effect, made, minimal
 from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA
 
@@ -125,3 +132,50 @@ def test_what_a_record_needs_and_what_stays_as_it_is(method: str, params: dict[s
     assert (wrong.reason.code if wrong else "") == code
     if wrong is not None:
         assert args in str(wrong.reason.args)
+
+
+HELP = load_agent_texts().help
+_LISTED = re.compile(r"([A-Za-z_0-9]+) [a-z]+ «[^»]*»\*?(?:;|$)", re.MULTILINE)
+
+
+def _find_code(row: Method, name: str, kind: int | None) -> str:
+    """The code of the refusal of one field by its name; "" if it is taken on a portal that nobody has changed."""
+    params = minimal(row) | ({"entityTypeId": kind} if kind else {})
+    place = "filter" if row.reads_only else row.fields_at
+    needed = {path.rpartition(".")[2] for path in (*row.required, *row.target) if path.startswith(f"{place}.")}
+    given = {one: value for one, value in (params.get(place) or {}).items() if one in needed}
+    beside = {"OWNER_TYPE_ID": 2} if name == "OWNER_ID" else {}
+    found = made(effect(row.name, {**params, place: {**given, **beside, name: ["D_1"] if name == "UF_CRM_TASK" else "1"}}))
+    if not isinstance(found, Call):
+        return found.reason.code
+    list_name = field_checks.find_list_name(found)
+    facts = Facts(field_lists={list_name: list_standard_fields(list_name)})
+    wrong = field_checks.find_field_problem(found, facts=facts, actor=VERA)
+    return wrong.reason.code if wrong is not None else ""
+
+
+def test_the_help_names_the_fields_that_the_gate_takes_and_no_other() -> None:
+    """Of every method of the catalogue: what method.help lists may be written or asked for, and what it leaves out is refused."""
+    wrong, count = [], 0
+    for row in catalogue():
+        if row.verb not in {"list", "add", "update"} or not row.fields_at or row.entity not in catalogue().entities:
+            continue
+        listed = set(_LISTED.findall(describe_method(row.name, catalogue(), Policy(), HELP)))
+        in_items = row.name.startswith("crm.item.")
+        kinds = [1, 2, 3, 4] if in_items and "entityTypeId" in row.required else [None]
+        for field in catalogue().entities[row.entity].fields:
+            name = names.to_universal(field, row.entity) if in_items and not field.startswith("UF_") else field
+            codes = {_find_code(row, name, kind) for kind in kinds}
+            count += "" in codes
+            if ("" in codes) is not (name in listed):
+                wrong.append((row.name, name, sorted(codes)))
+    assert count > 500
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["LEAD_ID", "OBSERVERS", "CREATED_BY_ID", "ROWS"])
+async def test_fields_of_deals_that_only_the_portal_fills_are_not_offered(desk: Desk, name: str) -> None:
+    """The model wrote them as the help had listed them, and was refused."""
+    for method, params in (("crm.deal.update", {"id": 410, "fields": {name: 1}}), ("crm.deal.add", {"fields": {"TITLE": "x", name: 1}})):
+        assert name not in _LISTED.findall(describe_method(method, catalogue(), Policy(), HELP))
+        assert (await desk.refused(method, params)).reason.code in {"gate-param-unknown", "gate-param-reserved"}

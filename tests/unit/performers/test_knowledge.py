@@ -45,7 +45,8 @@ def test_it_tells_parameters_fields_and_an_example() -> None:
     text = told("crm.company.add")
     assert "needs: fields" in text
     assert "REVENUE money «Годовой оборот»" in text
-    assert '"fields":{"TITLE":"текст","OPPORTUNITY":"@sum:150 тыс"' in text
+    assert '"fields":{"TITLE":"текст","ASSIGNED_BY_ID":"@user:Анна"' in text
+    assert "OPPORTUNITY" not in text, "a company has no sum"
     assert '{"method":"crm.deal.update","params":{"id":"@deal:Ромашка"' in told("crm.deal.update")
     assert "assignedById user «Ответственный»*" in told("crm.item.update"), "the universal methods have their own spelling"
     assert "filter, select and order name these fields" in told("crm.contact.list")

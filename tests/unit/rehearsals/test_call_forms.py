@@ -199,7 +199,8 @@ def test_commands_beside_one_of_which_only_a_run_knows_are_looked_at(first: str)
 
 @pytest.mark.parametrize(("method", "params", "places"), [
     ("crm.deal.add", "{feilds: {TITLE: x, STAG_ID: NEWW}}", ["feilds", "feilds.STAG_ID", "feilds.STAG_ID"]),
-    ("crm.deal.update", "{id: 5, fields: {OBSERVERS: [Boris, 1, Anna]}}", ["fields.OBSERVERS[0]", "fields.OBSERVERS[2]"]),
+    ("crm.deal.update", "{id: 5, fields: {OBSERVERS: [1]}}", ["fields.OBSERVERS"]),
+    ("crm.item.update", "{entityTypeId: 2, id: 5, fields: {observers: [Boris, 1, Anna]}}", ["fields.observers[0]", "fields.observers[2]"]),
     ("crm.deal.update", "{id: 5, fields: {OPPORTUNITY: [1, 2]}}", ["fields.OPPORTUNITY"]),
     ("crm.deal.update", "{id: 5, fields: [1]}", ["fields"]),
     ("crm.deal.productrows.set", "{id: 5, rows: [{PRICE: 1}, {PRICE: dear}]}", ["rows[1].PRICE"]),
