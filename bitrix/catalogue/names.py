@@ -9,6 +9,8 @@ CRM: Final = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 """The kinds that both method families know, by entityTypeId."""
 MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 """Separate fields in the classic family, all under `fm` in the universal one."""
+LINKS: Final = frozenset({"ufcrmtask", "crmfields", "ufcrmcalevent"})
+"""Keys of fields that tie tasks and events to records, each written with the letter of its kind: D_481."""
 
 _RECORDS: Final = frozenset({*CRM.values(), "item"})
 _SHORT_KINDS: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}

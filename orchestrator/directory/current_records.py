@@ -3,20 +3,20 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from bitrix.catalogue.names import LINKS, to_field_key
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 LETTERS: Final = {"lead": "L", "deal": "D", "contact": "C", "company": "CO"}
-_FIELDS: Final = frozenset({"UF_CRM_TASK", "UFCRMTASK"})
 _OPERATORS: Final = "<>=!@%*?~"
 
 
 def is_binding_field(name: str) -> bool:
-    return name.lstrip(_OPERATORS).upper() in _FIELDS
+    return to_field_key(name.lstrip(_OPERATORS)) in LINKS
 
 
 def to_binding(kind: str, number: object) -> str:
-    """Empty if tasks are not tied to this kind."""
+    """Empty if nothing is tied to this kind."""
     return f"{LETTERS[kind]}_{number}" if kind in LETTERS else ""
 
 

@@ -197,7 +197,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
         return PlannedStep(slot=slot, step=step, problem=problem)
     bindings = {reference: to_binding(kinds[reference], value) for reference, value in values.items()}
     if wrong := next((bound_reference for bound_reference in find_bound_references(step.params) if not bindings.get(bound_reference)), ""):
-        detail = f"{wrong} cannot stand where a task is tied to records: a deal, lead, contact or company is needed"
+        detail = f"{wrong} cannot stand where records are tied: a deal, lead, contact or company is needed"
         return PlannedStep(slot=slot, step=step, problem=Unresolved(notice=Notice(code="link-unclear"), detail=detail))
     params = replace_references(replace_bound_references(step.params, bindings), values)
     return await _settle_dates(ctx, work, step=replace(step, params=params), slot=slot)

@@ -17,7 +17,6 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "crm.activity.update": (("fields.OWNER_TYPE_ID", "fields.OWNER_ID"),),
 }
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
-_CODED = frozenset({"ufcrmtask", "crmfields"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +24,8 @@ class LinkedRecord:
     path: str
     entity: str
     written: object
+    is_coded: bool = False
+    """Kind and number are one text: D_481."""
 
     @property
     def number(self) -> int | None:
@@ -50,10 +51,10 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
     place = params.get(spec.fields_at) if spec.fields_at else params
     for name, value in place.items() if isinstance(place, Mapping) else ():
         key = fields.to_field_key(name)
-        if key not in _CODED and key != "bindings":
+        if key not in names.LINKS and key != "bindings":
             continue
         path = f"{spec.fields_at}.{name}".lstrip(".")
-        if key in _CODED:
+        if key in names.LINKS:
             yield from (_parse_coded(path, item, catalogue) for item in list_elements(value) if item not in (None, "", False))
         else:
             yield from (_parse_binding(path, item, catalogue) for item in list_elements(value))
@@ -61,7 +62,7 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
     code, _, number = str(item).strip().partition("_")
-    return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
+    return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number, is_coded=True)
 
 
 def _parse_binding(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:

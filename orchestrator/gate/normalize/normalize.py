@@ -1,7 +1,7 @@
 """Turns an effect into one exact call, which is checked, shown, hashed and sent; a method is never guessed. Pure."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Catalogue, Entity, Method
@@ -82,10 +82,14 @@ def build_call(spec: Method, proposed: JsonObject, bench: NormalizeContext, *, o
     lookup = lookup.follow(done.params)
     for tie in lookup.bound:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
-            raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
+            raise build_refusal("gate-param-invalid", param=tie.path, expected=_LETTERED if tie.is_coded else _PAIRED)
     names_owner = permissions.names_owner(spec, spelled_fields.get("filter"))
     call = Call.from_lookup(lookup, portal=bench.portal, system_fields=done.system_fields, names_owner=names_owner)
     return localize_times(sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale)), bench.actor.time_zone)
+
+
+_LETTERED: Final = "references such as @deal:NAME, or kinds of records and their numbers such as D_481"
+_PAIRED: Final = "the number of a record, with its kind beside it"
 
 
 def _number_kind_of_record(spec: Method, proposed: dict[str, object], entity: str) -> dict[str, object]:

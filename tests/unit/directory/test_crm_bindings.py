@@ -1,4 +1,4 @@
-"""A task is tied to records by references of every kind, alone and in lists; what cannot be tied is said."""
+"""A task or an event is tied to records by references of every kind, alone and in lists; what cannot be tied is said."""
 
 from typing import Any
 
@@ -21,6 +21,9 @@ def test_a_record_is_written_with_the_letter_of_its_kind(kind: str, binding: str
         ({"fields": {"UF_CRM_TASK": ["@shown:2", "@deal:Ромашка"], "TITLE": "@me"}}, ["@shown:2", "@deal:Ромашка"]),
         ({"fields": {"ufCrmTask": "@current"}}, ["@current"]),
         ({"filter": {"=UF_CRM_TASK": "@deal:Ромашка"}}, ["@deal:Ромашка"]),
+        ({"crm_fields": ["@deal:Ромашка", "C_43"]}, ["@deal:Ромашка"]),
+        ({"crmFields": "@current"}, ["@current"]),
+        ({"UF_CRM_CAL_EVENT": ["@shown:1"]}, ["@shown:1"]),
         ({"fields": {"UF_CRM_TASK": ["D_481", "@created:1"]}}, []),
         ({"taskId": "@current"}, []),
     ],

@@ -323,3 +323,26 @@ def test_a_row_of_the_policy_is_used() -> None:
     ).reason.code == (  # type: ignore[union-attr]
         "gate-param-twice"
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        (
+            "tasks.task.update",
+            {"taskId": 8017, "fields": {"UF_CRM_TASK": ["481"]}},
+            "fields.UF_CRM_TASK must be references such as @deal:NAME",
+        ),
+        (
+            "calendar.event.update",
+            {"id": 5, "type": "user", "ownerId": 7, "name": "x", "crm_fields": [481]},
+            "crm_fields must be references such as",
+        ),
+        ("crm.activity.update", {"id": 5, "fields": {"OWNER_ID": 481}}, "fields.OWNER_ID must be the number of a record, with its kind"),
+    ],
+)
+def test_a_record_that_something_is_tied_to_is_asked_for_as_it_may_be_written(method: str, params: dict[str, Any], words: str) -> None:
+    """One rule for tasks and events; where the kind stands in a parameter of its own, that is said."""
+    found = made(effect(method, params))
+    assert isinstance(found, Refuse)
+    assert words in found.detail
