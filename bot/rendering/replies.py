@@ -42,6 +42,7 @@ _PLAIN = frozenset(
         "made-unshown",
         "list-is-whole",
         "only-own",
+        "reminder-told",
         "mode",
         "status",
         "budget-used",

@@ -3,19 +3,24 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM
 from bitrix.client.batch import BatchError, Command, parse_commands
 from orchestrator.directory.outcome_view import extract_rows
 from orchestrator.domain.actor import Mode
+from orchestrator.domain.address import Address
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply, Table, Text
 from orchestrator.engines.base import TurnInput
-from orchestrator.gate.call import fields
+from orchestrator.gate.call import fields, reminders
 from orchestrator.gate.call.targets import as_id
+from orchestrator.language.date_format import When, format_when
 from orchestrator.language.orders import gives_order
+from orchestrator.language.text import to_visible_line
 from orchestrator.sessions.turn_context import Context
+from state.clock import parse_iso
 from state.stored import JsonObject
 
 _OPERATORS = "!=<>@%*?~"
@@ -135,6 +140,35 @@ def _has_any_key(filter_value: object, keys: frozenset[str], entity: str) -> boo
             for key, value in filter_value.items()
         )
     return isinstance(filter_value, list | tuple) and any(_has_any_key(item, keys, entity) for item in filter_value)
+
+
+_TOLD_AS: Final = {reminders.ADD: "set", reminders.MOVE: "moved", reminders.CANCEL: "dropped"}
+
+
+def add_reminder_lines(reply: Reply, context: Context, session: str) -> Reply:
+    """Where no message of their own comes: a client that fetches its answers has no private chat."""
+    if not Address.parse(session).is_pulled:
+        return reply
+    kept = [
+        outcome
+        for slot, outcome in context.outcomes.items()
+        if isinstance(outcome, Outcome)
+        and outcome.status == "succeeded"
+        and outcome.method in _TOLD_AS
+        and not outcome.repeat_of
+        and not context.is_told(slot)
+    ]
+    lines = [Notice(code="reminder-told", args=_describe_reminder(outcome, context)) for outcome in kept]
+    return reply.model_copy(update={"notices": (*lines, *reply.notices)}) if lines else reply
+
+
+def _describe_reminder(outcome: Outcome, context: Context) -> Mapping[str, object]:
+    moment, when = outcome.call.get("at"), ""
+    if isinstance(moment, str):
+        at = parse_iso(moment).astimezone(ZoneInfo(context.actor.time_zone))
+        when = format_when(When(at.date(), at, has_time=True), now=context.now, locale=context.actor.locale)
+    text = to_visible_line(outcome.call.get("text") or "")
+    return {"what": _TOLD_AS[outcome.method], "when": when, "text": text, "texted": bool(text)}
 
 
 def add_attachment_notice(reply: Reply, turn: TurnInput) -> Reply:

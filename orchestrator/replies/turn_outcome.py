@@ -10,6 +10,7 @@ from orchestrator.domain.effect import EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
 from orchestrator.gate.approve.duplicates import REPEATED
+from orchestrator.gate.call import reminders
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.gate.preview.call_labels import ProposalLabel
 from orchestrator.sessions.turn_context import Context
@@ -149,8 +150,8 @@ async def _collect_changes(context: Context) -> _Changes:
     for slot, step in proposed.items():
         row = await context.find_effect(slot)
         standing, sentence = _find_row_fate(row, context.outcomes.get(slot)) if row is not None else _find_rowless_fate(slot, context)
-        if row is not None and is_made_without_card(row):
-            changes.has_lines = True
+        if row is not None and (is_made_without_card(row) or (standing == "made" and _is_reminder(row))):
+            changes.has_lines = True  # of a reminder, or a message of its own
         elif standing == "unknown" and sentence is not None:
             changes.unknown.append(sentence)
         elif standing == "made" and (name := await _describe_change(slot, row, context)) is not None:
@@ -169,6 +170,11 @@ def is_made_without_card(row: EffectRow) -> bool:
         return False
     order = StoredOrder.from_data(row.call)
     return not order.is_erased and not order.confirmation_id and order.call.kind == "bitrix"
+
+
+def _is_reminder(row: EffectRow) -> bool:
+    order = StoredOrder.from_data(row.call)
+    return not order.is_erased and order.call.method in {reminders.ADD, *reminders.CHANGES}
 
 
 def is_batch_refused(row: EffectRow) -> bool:

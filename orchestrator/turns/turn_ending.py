@@ -15,6 +15,7 @@ from orchestrator.replies.code_notes import (
     add_forward_buttons,
     add_nothing_changed_notice,
     add_own_only_notice,
+    add_reminder_lines,
     add_repeat_notice,
 )
 from orchestrator.replies.made_changes import add_failed_reads, add_made_lines
@@ -63,7 +64,7 @@ async def _complete_reply(reply: Reply, context: Context, session: Session, tool
     turn, deps = context.turn, tools.gate.deps
     reply = reply if turn.is_resumed else add_forward_buttons(reply, turn)
     reply = await add_made_lines(add_own_only_notice(reply, context, deps.catalogue), context, deps)
-    reply = add_failed_reads(reply, context, deps)
+    reply = add_reminder_lines(add_failed_reads(reply, context, deps), context, session.key)
     reply = drop_repetition(add_repeat_notice(reply, context), context, session=session.key)
     reply = await add_withdrawal_line(add_attachment_notice(reply, turn), context)
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)

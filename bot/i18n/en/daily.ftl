@@ -29,6 +29,14 @@ daily-evening-person = { $name } — { $count ->
 daily-evening-waiting = Waiting for a decision: { $count }
 daily-evening-unknown = Outcome unknown, please check: { $count }
 reminder-set = ⏰ I will remind you on { $when }:
+reminder-told = { $what ->
+    [moved] ⏰ Moved, I will remind you on { $when }
+    [dropped] ✖ Reminder removed
+   *[set] ⏰ I will remind you on { $when }
+}{ $texted ->
+    [yes] : { $text }
+   *[no] {""}
+}
 reminder-due = ⏰ Reminder:
 reminder-late = ⏰ Reminder for { $when } (the bot was not running):
 reminder-moved = ⏰ Put off, I will remind you on { $when }:

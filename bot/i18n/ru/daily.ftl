@@ -30,6 +30,14 @@ daily-evening-person = { $name } — { $count ->
 daily-evening-waiting = Ждёт решения: { $count }
 daily-evening-unknown = Исход неизвестен, проверьте: { $count }
 reminder-set = ⏰ Напомню { $when }:
+reminder-told = { $what ->
+    [moved] ⏰ Перенесено, напомню { $when }
+    [dropped] ✖ Напоминание удалено
+   *[set] ⏰ Напомню { $when }
+}{ $texted ->
+    [yes] : { $text }
+   *[no] {""}
+}
 reminder-due = ⏰ Напоминание:
 reminder-late = ⏰ Напоминание на { $when } (бот не работал):
 reminder-moved = ⏰ Отложено, напомню { $when }:

@@ -8,6 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.message_views import ReminderBody, ReminderItem
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.daily.message_bodies import BuildUrl, build_reminder_row
@@ -18,6 +19,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor, find_owner
 from state.events.daily import ReminderDropped, ReminderFired, ReminderMoved, ReminderSet, list_reminders
+from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow, Timer
 from state.model.session_state import Reminder
 
@@ -93,14 +95,16 @@ class Reminders:
         await self._commit_change(row, session, actor, event, entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Only in a private chat."""
+        """Only in a private chat, and to a client that fetches its answers."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        mine = list_reminders(session.state) if actor.key == session.key else {}  # in a group nobody reads another's
+        is_own = actor.key == session.key or Address.parse(session.key).is_pulled  # in a group nobody reads another's
+        state = session.state if actor.key == session.key else (await tools.store.read(load_state, f"session:{actor.key}"))[0]
+        mine = list_reminders(state) if is_own else {}
         waits = sorted(((known, entry) for known, entry in mine.items() if entry.status == "waits"), key=lambda item: item[1].due_ts)
         items = [self._build_item(known, entry, session, actor) for known, entry in waits[:MAX_LISTED]]
-        what = "list" if actor.key == session.key else "elsewhere"
+        what = "list" if is_own else "elsewhere"
         body = ReminderBody(what=what, items=items, more=max(0, len(waits) - MAX_LISTED))
         await session.commit(actor=actor.key, outbox=[build_reminder_row(session.key, body, session.now, key="")], inbox_done=[row.id])
 

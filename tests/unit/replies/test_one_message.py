@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from bot.i18n.translate import Translator
+from bot.i18n.translate import Locale, Translator
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Reply
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
 
@@ -105,6 +108,25 @@ async def test_a_reminder_is_told_by_its_own_message_only(world: World) -> None:
 async def test_in_a_group_where_the_reminder_is_not_shown_the_answer_stays(world: World) -> None:
     told = await answered(world, reply(REMINDER), reply(text="Готово, поставил напоминание."), said="напомни позвонить", key=GROUP)
     assert told.text == "Готово, поставил напоминание."
+
+
+@pytest.mark.parametrize(
+    ("locale", "line"),
+    [("ru", "⏰ Напомню пн, 23 ноября, 15:00: позвонить"), ("en", "⏰ I will remind you on Mon, 23 November, 15:00: позвонить")],
+)
+async def test_a_program_that_has_no_private_chat_is_told_the_moment(world: World, locale: Locale, line: str) -> None:
+    """In the answer itself, also where the model says nothing or is away, and then without a sentence that is no help."""
+    site = Actor(key="http:site", name="Сайт", bitrix_user_id=7, locale=locale)
+    for number, rest in enumerate(([reply(text="Готово.")], [ModelClientError("unreachable")]), start=1):
+        key = f"http:site:{number}"
+        session = await world.session(key)
+        world.model.will(reply(REMINDER), *rest)
+        await world.turn(session, message("напомни позвонить", key=key, actor=site))
+        body = next(item.data["body"] for item in world.events("AnswerGiven", key=key) if item.data["kind"] == "reply")
+        text = to_plain_text(render_reply(Reply.model_validate(body), Translator(locale)))
+        assert text.count(line) == 1
+        assert "(Когда:" not in text
+        assert "(When:" not in text
 
 
 async def test_an_answer_to_a_question_is_never_shortened(world: World) -> None:

@@ -178,6 +178,18 @@ async def test_in_a_group_it_goes_to_the_persons_own_chat(home: Home) -> None:
     assert (body["what"], body["items"]) == ("elsewhere", [])
 
 
+async def test_a_client_that_fetches_its_answers_reads_its_list_in_any_conversation(home: Home) -> None:
+    """It has no private chat to be sent to."""
+    session = await kept(home)
+    home.rows()
+    api = await home.world.session("http:1007:crm")
+    await home.world.put(command("reminders", key=api.key))
+    await home.work(api)
+    (answer,) = [item.data["body"] for item in home.world.events("AnswerGiven", key=api.key) if item.data["kind"] == "reminder"]
+    assert (answer["what"], [item["text"] for item in answer["items"]]) == ("list", [TEXT])
+    assert session.key == "tg:1007"
+
+
 @pytest.mark.parametrize("mode", ["full", "canary", "shadow"])
 async def test_modes(home: Home, mode: Any) -> None:
     """A safe create runs in canary too; shadow only plans it, and the plan can be shown."""
