@@ -11,6 +11,8 @@ from state.stored import JsonObject
 HELP: Final = "method.help"
 HISTORY: Final = "history.of"
 DOCUMENTS: Final = "ask_documents"
+NEXT: Final = "list.next"
+"""Of the engine that talks: the rows below those that the person saw."""
 OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS})
 
 

@@ -29,8 +29,8 @@ _ALIKE: Final = 0.6
 _SHOWN_NAME: Final = 100
 
 
-def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str:
-    """For no method, name those that begin so, or the nearest ones."""
+def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str | None:
+    """For no method, name those that begin so; None if there is none."""
     method = catalogue.find(name)
     if method is not None:
         return "\n".join(_describe(method, catalogue.entities.get(method.entity), policy, texts))
@@ -39,8 +39,7 @@ def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: Help
     if group:
         more = f" and {len(group) - _GROUP} more" if len(group) > _GROUP else ""
         return f"{escape_text(name, limit=_SHOWN_NAME)} is no method but a group: {', '.join(group[:_GROUP])}{more}"
-    near = ", ".join(list_near_methods(name, catalogue))
-    return f"there is no method {escape_text(name, limit=_SHOWN_NAME)!r}; near it: {near or 'nothing'}"
+    return None
 
 
 def list_near_methods(name: str, catalogue: Catalogue) -> list[str]:
@@ -141,7 +140,7 @@ class KnowledgePerformer:
     async def execute(self, call: Call) -> CallResult:
         if call.method == HELP:
             text = describe_method(str(call.params["method"]), self._catalogue, self._policies.now(), self._texts)
-            return Succeeded(result={"text": text})
+            return Succeeded(result={"text": text}) if text is not None else self._refuse_unknown(str(call.params["method"]))
         if call.method == DOCUMENTS:
             return await self._ask_documents(DocumentQuestion.model_validate(call.params))
         question = HistoryQuestion.model_validate(call.params)
@@ -150,6 +149,11 @@ class KnowledgePerformer:
         except StoreError as error:
             return Rejected(code="history-unread", detail=f"the journal cannot be read: {error}", sent=False)
         return Succeeded(result=history.to_json(), total=history.total, foreign_text=history.has_prose)
+
+    def _refuse_unknown(self, name: str) -> Rejected:
+        near = ", ".join(list_near_methods(name, self._catalogue))
+        detail = f"there is no method {escape_text(name, limit=_SHOWN_NAME)!r}; near it: {near or 'nothing'}"
+        return Rejected(code="help-unknown", detail=detail, sent=False)
 
     async def _ask_documents(self, document_question: DocumentQuestion) -> CallResult:
         try:

@@ -277,6 +277,7 @@ class _Turn:
             confirmation_decision=step.confirmation_decision,
             withdraws=planned.replaces if step.confirmation_decision == "deny" else "",
             slot=planned.slot,
+            is_count=bool(planned.group_by),
         )
 
     async def _withdraw_replaced(self, planned: PlannedStep, result: Outcome | Pending) -> None:

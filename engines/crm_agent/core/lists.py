@@ -7,14 +7,13 @@ from typing import Final
 
 from engines.crm_agent.core.turn_work import Page, ReadList, TurnWork
 from orchestrator.directory.answers import ColumnedTable, Unresolved
+from orchestrator.directory.list_groups import FORMS
 from orchestrator.directory.outcome_view import OWN_RECORDS
 from orchestrator.domain.outputs import Notice, Table, Text
+from orchestrator.domain.own_reads import NEXT
 from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
-
-NEXT: Final = "list.next"
-"""The method for the rows below those that the person saw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +25,8 @@ class NextPage:
 def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> NextPage | Unresolved:
     """Unresolved if no list of this person was cut."""
     cut_list = ctx.state.last_shown
+    if proposed_step.params:
+        return Unresolved(notice=_NONE, detail=f"{NEXT} has no parameters: it reads on in the list that was shown last")
     if work.lists:
         detail = "list.next goes on with the list of an earlier answer; a list of this turn is shown with its marker"
         return Unresolved(notice=_NONE, detail=detail)
@@ -74,24 +75,37 @@ _TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "C
 
 
 def split_group(step: Step) -> tuple[Step, str]:
-    """ "" if the step names no field to group by."""
+    """ "" if the step names no field to group by, or several."""
     by = step.params.get(GROUP_BY)
+    by = by[0] if isinstance(by, list) and len(by) == 1 else by
     if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
         return step, ""
     return replace(step, params={name: value for name, value in step.params.items() if name != GROUP_BY}), by.strip()
 
 
 def split_limit(step: Step) -> tuple[Step, int]:
-    """0 for no limit.
-
-    A limit that is no whole number above 0 stays in the step, where the gate refuses it.
-    """
+    """0 for no limit, or one that is no whole number from 1 to 500."""
     limit = step.params.get(LIMIT)
     text = str(limit) if isinstance(limit, int | str) and not isinstance(limit, bool) else ""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST else 0
     if not 0 < number <= _MOST or not step.method.lower().endswith(".list"):
         return step, 0
     return replace(step, params={name: value for name, value in step.params.items() if name != LIMIT}), number
+
+
+def find_misuse(step: Step) -> Unresolved | None:
+    """Of a `group_by` or `limit` that could not be split off."""
+    is_list = step.method.lower().endswith(".list")
+    if GROUP_BY in step.params:
+        cure = (
+            f"group_by takes one field at a time: {FORMS}"
+            if is_list
+            else "group_by stands beside the filter of a list, such as crm.deal.list"
+        )
+        return Unresolved(notice=Notice(code="list-group-unclear"), detail=cure)
+    if LIMIT in step.params and is_list:
+        return Unresolved(notice=Notice(code="list-limit-unclear"), detail=f"limit is a whole number from 1 to {_MOST}")
+    return None
 
 
 def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:

@@ -8,7 +8,7 @@ from typing import Any, Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
-from engines.crm_agent.core.lists import NEXT, find_next_page, split_group, split_limit
+from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting
@@ -19,6 +19,7 @@ from orchestrator.directory.field_references import find_doubled_keys, find_key_
 from orchestrator.directory.value_references import find_field
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
+from orchestrator.domain.own_reads import NEXT
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import CHANGE, WITHDRAW, Step
 from orchestrator.language.time_zones import parse_moment
@@ -160,6 +161,8 @@ def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> 
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
+    if (misuse := find_misuse(step)) is not None:
+        return PlannedStep(slot=slot, step=step, problem=misuse)
     if REFERENCE_SIGN not in str(step.params):
         return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))

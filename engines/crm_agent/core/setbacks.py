@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from orchestrator.directory.reference_data import to_own_kind
 from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import HELP
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.postponed_plans import is_only_reading
 from orchestrator.language.denials import says_none, says_unable
@@ -33,12 +34,12 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
     "gate-origin", "gate-responsible", "gate-batch-broken", "gate-kind-params", "gate-reference", "gate-target-unclear",
     "gate-filter-field", "gate-filter-unclear", "gate-move-funnel", "gate-value-date", "gate-value-number", "gate-value-flag",
     "gate-value-word", "gate-value-single", "gate-value-several", "gate-value-currency", "gate-value-reminder", "gate-value-color",
-    "date-in-filter", "portal-refused", "portal-error-missing",
+    "date-in-filter", "portal-refused", "portal-error-missing", "list-group-unclear", "list-limit-unclear", "no-next-page",
 }  # fmt: skip
 """Wrongly written steps, which the model may repair."""
 _READ_TROUBLE: Final = frozenset({
     "gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer",
-    "list-cut", "batch-failed",
+    "list-cut", "batch-failed", "",
 })  # fmt: skip
 _TOLD: Final[Mapping[str, Callable[[str], bool]]] = dict.fromkeys(
     ("gate-not-found", "not-found", "user-not-found", "portal-error-missing"), says_none
@@ -99,7 +100,7 @@ def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str], ans
     return [
         step_result
         for step_result in _list_refused(results)
-        if _is_told(step_result, answer) or _is_recovered(step_result, results, titles)
+        if _is_help(step_result) or _is_told(step_result, answer) or _is_recovered(step_result, results, titles)
     ]
 
 
@@ -142,6 +143,11 @@ def _list_refused(results: Sequence[StepResult]) -> list[StepResult]:
 
 def _build_key(entry: PlanStep) -> str:
     return f"{entry.method.lower()} {sorted(_flatten(entry.params))}"
+
+
+def _is_help(step_result: StepResult) -> bool:
+    """Nobody asked for it."""
+    return step_result.entry.method.lower() == HELP
 
 
 def _is_told(step_result: StepResult, answer: Answer) -> bool:

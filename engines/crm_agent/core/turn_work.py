@@ -278,14 +278,20 @@ async def observe(
                 work.notices.append(result.reason)
             return ObservationLine(status=result.status, told={"text": result.detail}, notice=result.reason)
         case "succeeded":
-            if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
-                work.notices.append(result.reason)
-            details = await _learn(ctx, work, number=number, outcome=result, read_as=read_as)
-            details = {**details, "decided": result.decided} if result.decided else details
-            done = frozenset(item.key for item in result.commands if item.status == "success") if result.commands else None
-            return ObservationLine(status="ok", told=details, done_keys=done)
+            return await _observe_success(ctx, work, number=number, outcome=result, read_as=read_as)
         case _:
             assert_never(result.status)
+
+
+async def _observe_success(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, read_as: ReadAs) -> ObservationLine:
+    if outcome.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
+        work.notices.append(outcome.reason)
+    details = await _learn(ctx, work, number=number, outcome=outcome, read_as=read_as)
+    if (trouble := details.get("trouble")) is not None:
+        return ObservationLine(status="refused", told={"text": trouble})
+    details = {**details, "decided": outcome.decided} if outcome.decided else details
+    done = frozenset(item.key for item in outcome.commands if item.status == "success") if outcome.commands else None
+    return ObservationLine(status="ok", told=details, done_keys=done)
 
 
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, read_as: ReadAs) -> JsonObject:
@@ -355,7 +361,7 @@ async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcom
         work.prose = True
         work.add_texts(list_texts(seen.rows))
     if seen.table is None:
-        return {"text": seen.trouble}
+        return {"trouble": seen.trouble}
     work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
     details = {"groups": list(seen.rows), "total": seen.table.total, "sum": seen.table.sum_text}
     return {key: value for key, value in details.items() if value != ""}

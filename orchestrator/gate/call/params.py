@@ -19,6 +19,7 @@ _OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
 _YES = frozenset({"Y", "1", "true", "True"})
 _RECORDS = frozenset({*names.CRM.values(), "item"})
 _OWN_NUMBER = "id"
+_MOST_NAMED = 12
 _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
 
 
@@ -61,7 +62,7 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
             raise build_refusal("gate-param-reserved", param=spelling)
         name = known.get(spelling.lower(), spelling)
         if spelling.lower() not in known and ("*" not in spec.params or not set(spelling) <= _FIELD_SIGNS):
-            raise build_refusal("gate-param-unknown", method=spec.name, param=spelling, hint=build_hint(spelling, known.values()))
+            raise build_refusal("gate-param-unknown", method=spec.name, param=spelling, hint=build_param_hint(spelling, known.values()))
         if name.lower() in {given.lower() for given in result}:
             raise build_refusal("gate-param-twice", param=name)
         result[name] = value
@@ -154,6 +155,13 @@ def build_hint(misspelt: str, names: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(misspelt.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""
+
+
+def build_param_hint(misspelt: str, names: Iterable[str]) -> str:
+    """With all there are, if none is like it."""
+    known = list(names)
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    return build_hint(misspelt, known) or (f" It takes: {', '.join(known[:_MOST_NAMED])}{more}." if known else "")
 
 
 def _copy(value: object, *, depth: int) -> object:

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from orchestrator.gate.call.params import build_hint, build_refusal
+from orchestrator.gate.call.params import build_param_hint, build_refusal
 from state.clock import format_iso
 from state.stored import JsonObject
 
@@ -29,7 +29,7 @@ def normalize_reminder(proposed: JsonObject, *, person: str, effect_id: str) -> 
     """Idempotent. Raises Refusal."""
     for name in proposed:
         if name not in _KNOWN and name not in _GIVEN:
-            raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
+            raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_param_hint(name, _KNOWN))
     record = _parse_record(proposed)
     moment_and_text: dict[str, object] = {"at": _parse_moment(proposed.get("at")), "text": _parse_text(proposed.get("text"))}
     return moment_and_text | ({"record": record} if record else {}) | {PERSON: person, MARK: effect_id}
@@ -40,7 +40,7 @@ def normalize_change(method: str, proposed: JsonObject, *, person: str, effect_i
     known = (WHICH, "at") if method == MOVE else (WHICH,)
     for name in proposed:
         if name not in known and name not in {PERSON, MARK}:
-            raise build_refusal("gate-param-unknown", method=method, param=name, hint=build_hint(name, known))
+            raise build_refusal("gate-param-unknown", method=method, param=name, hint=build_param_hint(name, known))
     which = proposed.get(WHICH)
     if not isinstance(which, str) or not _ID.fullmatch(which):
         raise build_refusal("gate-param-invalid", param=WHICH, expected="a reference to a reminder of STATE.reminders, such as @reminder:1")

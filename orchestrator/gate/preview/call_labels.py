@@ -10,6 +10,7 @@ from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import Effect
+from orchestrator.domain.own_reads import NEXT
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -120,6 +121,8 @@ async def describe_proposal(effect: Effect, *, deps: GateDeps, portal: str, acto
     """None if the proposed call changes nothing. Never raises."""
     catalogue = deps.catalogue
     effect_id = build_effect_id(effect.slot)
+    if effect.method == NEXT:
+        return None
     call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})
     if isinstance(call, Refuse):

@@ -8,7 +8,7 @@ from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds.http import list_titles
 from orchestrator.gate.call.kinds.http_methods import METHODS
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.preview.call_labels import _NoNames
+from orchestrator.gate.preview.call_labels import _LabelNames
 from orchestrator.gate.preview.format_values import Reader
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title
 
@@ -22,7 +22,7 @@ def draw(hosts: Any, **params: Any) -> tuple[str, dict[str, list[str]]]:
     spec = METHODS["http.post"].spec
     call = Call(kind="http", method=spec.name, params={"url": URL, **params}, spec=spec, classes=spec.classes, portal="")
     facts = Facts(titles=list_titles(call, Policy.model_validate({"http_hosts": hosts})))
-    reader = Reader(names=_NoNames(), locale="ru", zone="Europe/Moscow")
+    reader = Reader(names=_LabelNames(), locale="ru", zone="Europe/Moscow")
     return find_kind_title(call, facts, reader), {line.name: line.after.split("\n") for line in build_kind_view_lines(call, facts, reader)}
 
 

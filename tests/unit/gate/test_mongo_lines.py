@@ -8,7 +8,7 @@ from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds import mongo
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.mongo_methods import METHODS
-from orchestrator.gate.preview.call_labels import _NoNames
+from orchestrator.gate.preview.call_labels import _LabelNames
 from orchestrator.gate.preview.format_values import Reader
 from orchestrator.gate.preview.mongo_lines import build_mongo_lines
 from orchestrator.language.text import Locale
@@ -23,7 +23,7 @@ def show(name: str, params: dict[str, Any], images: Any = None, locale: Locale =
     given = mongo.normalize_params(KindRequest(method=method, effect_id="effect", person=""), {"collection": "deals", **params})
     call = Call(kind="mongo", method=method.spec.name, params=given, spec=method.spec, classes=method.spec.classes, portal="")
     facts = Facts(images=IMAGE if images is None else images, titles=TITLES if locale == "ru" else {})
-    lines = build_mongo_lines(call, facts, Reader(names=_NoNames(), locale=locale, zone="Europe/Moscow"))
+    lines = build_mongo_lines(call, facts, Reader(names=_LabelNames(), locale=locale, zone="Europe/Moscow"))
     return [f"{line.name}: {line.before} → {line.after}" if line.before else f"{line.name}: {line.after}" for line in lines]
 
 

@@ -24,6 +24,9 @@ from state.stored import JsonObject
 
 _SHOWN_MISTAKES: Final = 20
 _LONGEST_DETAIL: Final = 1_500
+_UNKNOWN: Final = "extra_forbidden"
+_OURS: Final = frozenset({"person", "role", "zone", "locale"})
+"""What the program writes itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +46,12 @@ def validate_params(request: KindRequest, proposed: JsonObject) -> dict[str, Any
     try:
         valid = request.method.params.model_validate(proposed)
     except ValidationError as error:
-        raise _build_params_refusal(request.method.spec.name, error) from None
+        raise _build_params_refusal(request.method, error) from None
     return valid.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
-    mistakes = []
+def _build_params_refusal(asked: KindMethod, error: ValidationError) -> Refusal:
+    method, mistakes = asked.spec.name, []
     for fault in error.errors(include_url=False, include_input=False)[:_SHOWN_MISTAKES]:
         place = ".".join(str(part) for part in fault["loc"])
         text = describe_fault(fault)
@@ -56,7 +59,14 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
     why = "; ".join(mistakes)
     refusal = refuse("gate-kind-params", method=method, why=why, param=mistakes[0].partition(":")[0])
     # The author has to mend all of them, however long the sentence is; the names of fields in it may be those of a stranger's object.
-    return Refusal(replace(refusal, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True, is_form=True))
+    takes = _list_params(asked) if any(fault["type"] == _UNKNOWN and len(fault["loc"]) == 1 for fault in error.errors()) else ""
+    detail = f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}{takes}"
+    return Refusal(replace(refusal, detail=detail, foreign_text=True, is_form=True))
+
+
+def _list_params(asked: KindMethod) -> str:
+    names = [field.alias or name for name, field in asked.params.model_fields.items() if name not in _OURS]
+    return f"; it takes: {', '.join(names)}" if names else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,13 @@
-"""Steps that read lists: how many rows of them are wanted."""
+"""Steps that read lists: how many rows of them are wanted, and by which field they are counted."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.lists import split_limit
+from engines.crm_agent.core.lists import find_misuse, split_group, split_limit
 from orchestrator.engines.crm_agent.blocks import Step
+from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 
 
 def _step(limit: object, method: str = "crm.deal.list") -> Step:
@@ -26,3 +30,80 @@ def test_a_limit_that_is_no_number_stays_where_it_is_refused(limit: object) -> N
 def test_only_lists_have_a_limit() -> None:
     """The parameter of another method is that method's own."""
     assert split_limit(_step(3, "crm.deal.update"))[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        ("crm.deal.list", {"group_by": ["person", "source"]}, "group_by takes one field at a time: person, stage, source"),
+        ("crm.deal.list", {"group_by": {"a": "person"}}, "group_by takes one field at a time"),
+        ("crm.deal.list", {"group_by": ""}, "group_by takes one field at a time"),
+        ("crm.deal.get", {"id": 481, "group_by": "person"}, "group_by stands beside the filter of a list"),
+        ("crm.deal.list", {"limit": "many"}, "limit is a whole number from 1 to 500"),
+        ("crm.deal.list", {"limit": 1000}, "limit is a whole number from 1 to 500"),
+        ("crm.activity.list", {"group_by": "person"}, "group_by is for lists of CRM records and tasks, with person, stage"),
+        ("crm.deal.list", {"group_by": "mood"}, "these records have no field mood; group_by takes person, stage"),
+        ("list.next", {"limit": 20}, "list.next has no parameters"),
+        ("method.help", {"name": "crm.deal.add"}, "it takes: method"),
+        ("history.of", {"user": 7}, "as one of deal, lead, contact, company, task"),
+        (
+            "reminder.add",
+            {"at": "2026-11-23T15:00:00+03:00", "text": "x", "who": "me"},
+            "reminder.add has no parameter who. It takes: at, text, deal, lead",
+        ),
+        ("crm.deal.list", {"page": 2}, "crm.deal.list has no parameter page. It takes: "),
+    ],
+)
+async def test_what_a_step_of_code_cannot_do_is_an_error_that_says_what_it_can(
+    world: World, method: str, params: Mapping[str, Any], words: str
+) -> None:
+    """Never «ok» with an error in it, and never that something is no parameter which is one elsewhere."""
+    session = await world.session()
+    world.model.will(reply(step(method, params)), reply(text="Готово."))
+    await world.turn(session, message("сколько у меня?"))
+    observed = world.model.prompts[1][-1]["content"]
+    assert words in observed
+    assert '"status": "refused"' in observed
+    assert '"status": "ok"' not in observed
+    assert ("no parameter" in observed) is ("no parameter" in words)
+
+
+@pytest.mark.parametrize("params", [{"group_by": ["person", "source"]}, {"limit": 0}])
+async def test_a_list_that_was_read_rightly_then_is_told_without_the_first_try(world: World, params: Mapping[str, Any]) -> None:
+    """What the model mended is none of the person's business; nothing is said to be not made."""
+    session = await world.session()
+    world.model.will(reply(step("crm.deal.list", params)), reply(step("crm.deal.list", {"group_by": "person"})), reply(text="[[list 1]]"))
+    await world.turn(session, message("сколько сделок у кого?"))
+    (row,) = [row for row in world.outbox() if row.body.get("turn_id")]
+    assert [notice["code"] for notice in row.body["notices"]] == ["only-own"]
+
+
+@pytest.mark.parametrize("by", ["person", ["person"], [" person "]])
+def test_one_field_in_a_list_is_one_field(by: object) -> None:
+    """Models write both."""
+    found, field = split_group(Step(method="crm.deal.list", params={"group_by": by}, comment=""))
+    assert (found.params, field, find_misuse(found)) == ({}, "person", None)
+
+
+async def test_only_rows_that_are_shown_become_the_record_spoken_of(world: World) -> None:
+    """A count that happened to have one record does not; nor does it take away the one that was spoken of."""
+    session = await world.session()
+    one = {"filter": {"TITLE": "Вектор"}}
+    await world.submit(session, effect("crm.deal.list", one, is_count=True, slot="t1/1/1"))
+    assert session.state.agent.objects.get("current_deal_id") is None
+    await world.submit(session, effect("crm.deal.get", {"id": 481}, slot="t1/1/2"))
+    await world.submit(session, effect("crm.deal.list", one, is_count=True, slot="t1/1/3"))
+    assert session.state.agent.objects["current_deal_id"] == 481
+    await world.submit(session, effect("crm.deal.list", one, slot="t1/1/4"))
+    assert session.state.agent.objects["current_deal_id"] == 482
+    world.model.will(
+        reply(step("crm.deal.get", {"id": 481})), reply(step("crm.deal.list", {**one, "group_by": "person"})), reply(text="1.")
+    )
+    await world.turn(session, message("сколько сделок Вектор?"))
+    assert session.state.agent.objects["current_deal_id"] == 481
+
+
+async def test_the_rest_of_a_list_is_no_change(world: World) -> None:
+    """«Не сделано: действие в Битрикс24» stood under an answer where there was no list to go on with."""
+    assert await world.gate.describe_effect(effect("list.next"), ANNA) is None
+    assert await world.gate.describe_effect(effect("crm.deal.delete", {"id": 481}), ANNA) is not None
