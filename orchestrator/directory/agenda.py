@@ -13,7 +13,7 @@ from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
 from bitrix.masking import mask
-from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.labels import LINE, parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
@@ -171,7 +171,7 @@ async def _build_table(agenda_list: _List, command: Command, outcome: CommandOut
 
 
 async def _build_row(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> Row:
-    label = mask(await view_context.naming.build_label(agenda_list.entity, row, view_context.actor.locale))
+    label = mask(await view_context.naming.build_label(agenda_list.entity, row, view_context.actor.locale, limit=LINE))
     number = int(row.get("ID") or row.get("id") or 0)
     url = view_context.naming.build_card_url(agenda_list.entity, number, user=view_context.actor.bitrix_user_id or 0)
     when = await _format_when(agenda_list, row, view_context)

@@ -19,7 +19,9 @@ from orchestrator.language.word_runs import remove_markup
 from state.stored import JsonObject
 
 SEPARATOR: Final = " · "
-_LIMIT: Final = 64
+BUTTON: Final = 64
+LINE: Final = 120
+"""Characters of a label on a button, and in a list of a message."""
 _ROW_NAMES: Final = tuple(map(to_field_key, load_lexicon("records").read_words("row_names")))
 _SHORTEST_TITLE: Final = 12
 _DETAIL: Final = 24
@@ -28,49 +30,59 @@ _UNTITLED: Final = load_lexicon("records").read_titles("untitled")
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
-def format_deal_label(row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
+def format_deal_label(
+    row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK, limit: int = BUTTON
+) -> str:
     """«Ромашка · 1,2 млн ₽ · Договор · №481»; only the title is cut."""
     details = (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale))
-    return _join_line(_find_title(row, locale), details)
+    return _join_line(_find_title(row, locale), details, limit)
 
 
-def format_lead_label(row: RecordRow, *, status_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
+def format_lead_label(
+    row: RecordRow, *, status_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK, limit: int = BUTTON
+) -> str:
     """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»."""
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
-    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)))
+    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)), limit)
 
 
 def format_item_label(
-    row: RecordRow, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK
+    row: RecordRow,
+    *,
+    kind_name: str,
+    stage_name: str | None,
+    locale: Locale = "ru",
+    book: CurrencyBook = NO_CURRENCY_BOOK,
+    limit: int = BUTTON,
 ) -> str:
     """«Поставка · 100 ₽ · Подготовка · №12»; `kind_name` stands for a missing title."""
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
-    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)))
+    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)), limit)
 
 
-def format_company_label(row: RecordRow, *, locale: Locale = "ru") -> str:
+def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = BUTTON) -> str:
     """«ООО Ромашка · №3»."""
-    return _join_line(_find_title(row, locale), (_format_number(row, locale),))
+    return _join_line(_find_title(row, locale), (_format_number(row, locale),), limit)
 
 
-def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru") -> str:
+def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = BUTTON) -> str:
     """«Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row, locale))
-    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
-def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru") -> str:
+def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = BUTTON) -> str:
     """«Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row, locale))
-    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def format_row_label(row: JsonObject, locale: Locale = "ru") -> str:
     """«Встреча с «Вектором»»: the first of the fields by which people know a row that is no record of its own; else «№12»."""
     by_key = {to_field_key(name): value for name, value in row.items()}
     texts = (_clean_text(remove_markup(str(value))) for key in _ROW_NAMES if (value := by_key.get(key)) not in (None, "", False))
-    return trim_text(next(filter(None, texts), ""), limit=_LIMIT) or _format_number(RecordRow.model_validate(row), locale)
+    return trim_text(next(filter(None, texts), ""), limit=BUTTON) or _format_number(RecordRow.model_validate(row), locale)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
@@ -112,9 +124,9 @@ def parse_amount(value: object) -> Decimal | None:
     return amount if amount.is_finite() else None
 
 
-def _join_line(title: str, details: Sequence[str]) -> str:
+def _join_line(title: str, details: Sequence[str], limit: int) -> str:
     tail = "".join(SEPARATOR + detail for detail in details if detail)
-    return trim_text(title, limit=max(_LIMIT - len(tail), _SHORTEST_TITLE)) + tail
+    return trim_text(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
 
 
 def _clean_text(value: str | None) -> str:

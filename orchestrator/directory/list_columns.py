@@ -36,6 +36,8 @@ _CHUNK: Final = 20
 """Values named at once."""
 _MOST_NAMED: Final = 200
 """Different values of one column that are named."""
+_SUMS: Final = frozenset({"opportunity", "taxvalue", "revenue"})
+"""In the currency of their record."""
 _IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
 """Normalized fields that stand in each row's title anyway."""
 _ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
@@ -158,7 +160,8 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
         return []
     is_universal = outcome.method.startswith("crm.item.")
     spell = names.to_universal if is_universal else names.to_classic
-    select = ["id" if is_universal else "ID", *(spell(column.name, entity) for column in columns)]
+    fields = [*(column.name for column in columns), *(["CURRENCY_ID"] if any(column.key in _SUMS for column in columns) else [])]
+    select = ["id" if is_universal else "ID", *dict.fromkeys(spell(name, entity) for name in fields)]
     try:
         return await context.reads.load_rows(outcome.method, {**outcome.call, "select": select}, limit=count)
     except BitrixError:  # the values are left blank: the list itself was read
@@ -217,7 +220,7 @@ async def _format_one(entity: str, column: Column, value: object, row: JsonObjec
     if column.words is not None and (choice := column.words.choices.get(text.lower())) is not None:
         return choice[locale]
     match column.kind:
-        case "money" | "double" if column.key in {"opportunity", "taxvalue", "revenue"}:
+        case "money" | "double" if column.key in _SUMS:
             return await context.naming.format_money(value, record.currency_id, locale)
         case "stage":
             try:

@@ -7,6 +7,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory import field_values, ranking
 from orchestrator.directory.answers import RecordRow, User, name_organisation, to_number
 from orchestrator.directory.labels import (
+    BUTTON,
     build_card_url,
     format_company_label,
     format_contact_label,
@@ -122,25 +123,29 @@ class Naming:
             return trim_text(", ".join(filter(None, (to_visible_line(row.name), *name_organisation(record)))), limit=80)
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
-    async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:
-        """For a list or a button."""
+    async def build_label(self, entity: str, row: JsonObject, locale: Locale, *, limit: int = BUTTON) -> str:
+        """For a button, or with `LINE` for a list; only the title is cut."""
         entity, record = to_own_kind(entity), RecordRow.model_validate(row)
         book = await self.load_currency_book() if record.opportunity is not None else NO_CURRENCY_BOOK
         match entity:
             case "deal":
-                return format_deal_label(record, stage_name=await self._find_stage_of(entity, record), locale=locale, book=book)
+                return format_deal_label(
+                    record, stage_name=await self._find_stage_of(entity, record), locale=locale, book=book, limit=limit
+                )
             case "lead":
-                return format_lead_label(record, status_name=await self._find_stage_of(entity, record), locale=locale, book=book)
+                return format_lead_label(
+                    record, status_name=await self._find_stage_of(entity, record), locale=locale, book=book, limit=limit
+                )
             case "contact":
-                return format_contact_label(record, locale=locale)
+                return format_contact_label(record, locale=locale, limit=limit)
             case "company":
-                return format_company_label(record, locale=locale)
+                return format_company_label(record, locale=locale, limit=limit)
             case "user":
-                return format_user_label(record, locale=locale)
+                return format_user_label(record, locale=locale, limit=limit)
             case _ if entity.startswith("item:"):
                 name = await self._find_stage_of(entity, record)
                 kind = "" if self.extract_title(entity, row) else await self.find_kind_name(entity, locale)
-                return format_item_label(record, kind_name=kind, stage_name=name, locale=locale, book=book)
+                return format_item_label(record, kind_name=kind, stage_name=name, locale=locale, book=book, limit=limit)
             case _:
                 title = self.extract_title(entity, row)
                 return f"{title} · {format_number(record.id, locale)}" if record.id else title

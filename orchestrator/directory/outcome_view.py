@@ -12,7 +12,7 @@ from typing import Final
 
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView, RecordRow
-from orchestrator.directory.labels import format_row_label, parse_amount
+from orchestrator.directory.labels import LINE, format_row_label, parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
@@ -182,16 +182,17 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
     for row in rows:
         number = RecordRow.model_validate(row).id
         label = mask(await naming.build_label(outcome.entity, row, actor.locale))
+        line = mask(await naming.build_label(outcome.entity, row, actor.locale, limit=LINE))
         target = f"{outcome.entity}:{number}"
         url = naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)
-        table.append(Row(label=label, url=url, target=target if number else ""))
+        table.append(Row(label=line, url=url, target=target if number else ""))
         titles[target] = mask(naming.extract_title(outcome.entity, row))
         if len(model_rows) < MODEL_ROWS:
             fields, texts, with_prose = _select_fields(row, selected)
             choice_names = await _name_choices(outcome.entity, row, naming)
             model_rows.append({"id": number, "label": label, **fields, **({"names": choice_names} if choice_names else {})})
             texts.extend(choice_names.values())
-            labels.extend([label, *texts])
+            labels.extend([line, *texts])
             prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
     sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""

@@ -121,9 +121,10 @@ def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> Jso
         return params
     if is_grouped and name != "tasks.task.list":
         return {key: value for key, value in params.items() if key != "select"}
-    if name == "crm.item.list":
-        needed = (*needed, *_ITEM_FIELDS.get(str(params.get("entityTypeId")), ()))
     have = {_flatten(one) for one in select}
+    if name == "crm.item.list":
+        of_kind = _ITEM_FIELDS.get(str(params.get("entityTypeId")), ("currencyId",) if "opportunity" in have else ())
+        needed = (*needed, *of_kind)
     return {**params, "select": [*select, *(one for one in needed if _flatten(one) not in have)]}
 
 

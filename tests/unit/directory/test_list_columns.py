@@ -97,6 +97,14 @@ async def test_every_kind_of_record(
     assert not [cell for cell in cells if "T0" in cell or ":NEW" in cell or cell in {"NEW", "WEB", "CALL"}]
 
 
+async def test_a_sum_that_is_read_for_its_column_has_its_currency(desk: Desk) -> None:
+    """Smart processes are read with id and title alone."""
+    await desk.world.client.call("crm.deal.update", {"id": 481, "fields": {"CURRENCY_ID": "USD"}}, repeatable=False)
+    params = {"entityTypeId": 2, "filter": {"id": [480, 481]}, "select": ["id", "title"]}
+    found = await columns(desk, "crm.item.list", params, "OPPORTUNITY")
+    assert next(row.cells[0] for row in found.table.rows if row.target == "deal:481").endswith("$")
+
+
 async def test_the_message_and_the_file_have_the_columns(desk: Desk) -> None:
     """A line with the headings above the rows, in the file a column each."""
     table = (await columns(desk, "crm.deal.list", {}, "OPPORTUNITY", "STAGE_ID")).table

@@ -42,6 +42,17 @@ async def test_a_list_is_counted_and_added_up_by_code(world: World) -> None:
     assert not found.prose
 
 
+async def test_titles_that_begin_alike_are_told_apart(world: World) -> None:
+    """With columns, too: «Заявка с сайта: арен…» stood there 23 times. The model's own rows stay short."""
+    titles = [f"Заявка с сайта: аренда павильона на выставке, {place}" for place in ("Сокольники", "Крокус Экспо")]
+    rows = [deal(number, title, "90000.00", owner=7) for number, title in enumerate(titles, start=481)]
+    found = await seen(world, "deal", rows, total=2)
+    assert [row.label.split(" · ")[0] for row in found.table.rows] == titles
+    assert all(len(str(row["label"])) <= 64 for row in found.rows)
+    long = await seen(world, "deal", [deal(481, "слово " * 60, "1.00", owner=7)], total=1)
+    assert len(long.table.rows[0].label) <= 120
+
+
 async def test_a_sum_of_a_part_is_no_sum(world: World) -> None:
     """When not all rows were read, the count is the portal's and no sum is given."""
     found = await seen(world, "deal", DEALS, total=900)

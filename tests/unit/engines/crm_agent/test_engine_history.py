@@ -137,6 +137,7 @@ async def test_a_cut_list_says_how_much_the_model_sees() -> None:
     ("crm.deal.list", {"select": "ID"}, "ID"),
     ("crm.deal.list", {}, None),
     ("crm.item.list", {"entityTypeId": 177, "select": ["id"]}, ["id", "title"]),
+    ("crm.item.list", {"entityTypeId": 177, "select": ["opportunity"]}, ["opportunity", "id", "title", "currencyId"]),
     ("crm.item.list", {"entityTypeId": 7, "select": ["Title"]}, ["Title", "id", "opportunity", "currencyId", "stageId"]),
     ("crm.contact.list", {"select": ["PHONE"]}, ["PHONE", "ID", "NAME", "LAST_NAME", "POST"]),
     ("crm.activity.list", {"select": ["ID"]}, ["ID"]),
