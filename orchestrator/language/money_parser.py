@@ -72,6 +72,7 @@ def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, in
             continue
         if reading is None:
             continue
+        reading = _read_units(folded, _read_short_thousands(folded, reading))
         at = max(at, reading.end)
         if reading.marked or _ABOUT_MONEY.search(folded[max(start.start() - _BEFORE, 0) : start.start()]):
             amounts += [(value, start.start(), reading.end) for value in _find_certain(reading, folded, start.start())]
@@ -124,6 +125,7 @@ _HALVES: Final = (
     (re.compile(rf"(?:{_LEXICON.join_patterns('half')})(?=(?:{_LEXICON.join_patterns('half_of')}))"), Decimal("0.5")),
 )
 _HALF_ONE: Final = Decimal("0.5")
+_SENTENCE_END: Final = re.compile(r"\s*(?:[.!?;:,)»\"]|\Z)")
 _HUNDRED: Final = 100
 _THOUSAND: Final = 1000
 _AND_HALF: Final = re.compile(rf" (?:{_LEXICON.join_patterns('and_half')})(?!\w)")
@@ -169,23 +171,29 @@ def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
 
 
 def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
-    """«миллион двести» is 1,200,000. Only round hundreds at the end of the text are read so."""
-    words = _WORDS.match(text, millions.end + 1) if text.startswith(" ", millions.end) else None
-    number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
+    """«миллион двести» is 1,200,000. Only round hundreds at the end of a sentence are read so."""
+    number, end = _read_last_words(text, millions.end)
     is_whole = millions.currency is None and all(amount > 0 and amount % 1_000_000 == 0 for amount in millions.amounts)
     if number is None or not is_whole or number < 100 or number % 50:  # noqa: PLR2004 — «миллион пять» may mean anything
         return millions
-    return _Reading(tuple(amount + number * 1000 for amount in millions.amounts), None, marked=True, end=len(text))
+    return _Reading(tuple(amount + number * 1000 for amount in millions.amounts), None, marked=True, end=end)
 
 
 def _read_units(text: str, thousands: _Reading) -> _Reading:
     """«сорок восемь тысяч пятьсот» is 48,500. «сто тысяч пять» may mean anything and stays."""
-    words = _WORDS.match(text, thousands.end + 1) if text.startswith(" ", thousands.end) else None
-    number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
+    number, end = _read_last_words(text, thousands.end)
     has_thousands = all(amount > _THOUSAND and amount % _THOUSAND == 0 and amount % 1_000_000 for amount in thousands.amounts)
     if number is None or number < _HUNDRED or thousands.currency is not None or not has_thousands:
         return thousands
-    return _Reading(tuple(amount + number for amount in thousands.amounts), None, marked=True, end=len(text))
+    return _Reading(tuple(amount + number for amount in thousands.amounts), None, marked=True, end=end)
+
+
+def _read_last_words(text: str, start: int) -> tuple[int | None, int]:
+    """Number words that end a sentence: what they count, a word behind them might say."""
+    words = _WORDS.match(text, start + 1) if text.startswith(" ", start) else None
+    if words is None or _SENTENCE_END.match(text, words.end()) is None:
+        return None, start
+    return read_words(re.split(r"[ -]", words.group())), words.end()
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
@@ -193,7 +201,8 @@ def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | 
     if least == 1 or not text.startswith(" ", end):
         return None
     term = _read_term(text, end + 1, locale)
-    if term is None or term.scale >= least or not (term.scale > 1 or term.grouped):
+    is_units = term is not None and least == _THOUSAND and _CODE.match(text, term.end) is not None  # «150 тысяч 500 рублей»
+    if term is None or term.scale >= least or not (term.scale > 1 or term.grouped or is_units):
         return None
     return term if max(term.numbers) * term.scale < least else None
 

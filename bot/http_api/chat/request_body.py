@@ -18,6 +18,7 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import pick_lower_mode
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import to_visible_line
 from state.canonical import to_storable_text
 from state.stored import JsonObject
 
@@ -118,7 +119,7 @@ def parse_body(body: bytes) -> ChatRequest:
     if any(unicodedata.category(sign).startswith("C") for sign in user_id):
         raise ApiError(400, "invalid_user_id", "user_id may hold no control characters.")
     message = to_storable_text(_parse_text(document, "message", LONGEST_MESSAGE)).strip()
-    if not message:
+    if not to_visible_line(message):
         raise ApiError(400, "invalid_length", "message is empty.")
     overrides = {name: _parse_text(document, name, 1000) for name in _OVERRIDES if document.get(name) is not None}
     return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(document))

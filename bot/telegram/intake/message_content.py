@@ -8,6 +8,7 @@ from aiogram.enums import ContentType
 from aiogram.types import Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
 
 from bot.telegram.intake.contact_cards import format_contact
+from orchestrator.language.text import to_visible_line
 from orchestrator.runtime.commands import COMMANDS
 from state.canonical import to_storable_text
 
@@ -91,7 +92,7 @@ def read_content(message: Message, me: User) -> MessageContent:
         type=message.content_type,
         is_foreign=is_others,
         text=text,
-        words=_drop_mention(spelled.strip(), me),
+        words=_drop_mention(spelled.strip(), me) if to_visible_line(spelled) else "",
         quoted=_read_quoted(message, text, me, is_others=is_others),
         cited="" if is_others else _read_cited(message, me),
         answered="" if is_others or message.quote is not None else _read_answered(message, me),

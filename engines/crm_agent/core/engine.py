@@ -33,8 +33,10 @@ from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEn
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.grammar import Fence
+from orchestrator.language.answer_script import has_stray_words
 from state.stored import JsonObject
 
+_STRAY_WORDS: Final = "ASSISTANT has words of another script; write all of it in the person's language."
 MOST_PARSED: Final = 200
 
 
@@ -141,11 +143,15 @@ class _Turn:
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
-            return text, self._parse(text, may_be_silent=may_be_silent)
+            blocks = self._parse(text, may_be_silent=may_be_silent)
+            if not has_stray_words(blocks.assistant, (message["content"] for message in messages)):
+                return text, blocks
+            reason = _STRAY_WORDS
         except ModelClientError as error:
-            repair = prompt.build_repair_message(error.reason, self._ctx.turn, self._work.text, self._fence)
-            mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
-            return mended, self._parse(mended, may_be_silent=may_be_silent)
+            reason = error.reason
+        repair = prompt.build_repair_message(reason, self._ctx.turn, self._work.text, self._fence)
+        mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
+        return mended, self._parse(mended, may_be_silent=may_be_silent)
 
     def _parse(self, text: str, *, may_be_silent: bool) -> Blocks:
         known = self._agent.find_parsed(text) if self._asked <= self._ctx.told_answers else None

@@ -73,7 +73,7 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
             continue
         step, group_by = split_group(model_step if waiting is None else build_changed(waiting, model_step, work))
         step, limit = split_limit(step)
-        settled_step = await _settle_names(ctx, work, step=step, slot=slot)
+        settled_step = await _settle_step(ctx, work, step=step, slot=slot)
         if isinstance(settled_step, NameQuestion):
             return settled_step
         if waiting is not None:
@@ -160,9 +160,12 @@ def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> 
     return PlannedStep(slot=slot, step=next_page.step, page=next_page.page)
 
 
+async def _settle_step(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
+    misuse = find_misuse(step)
+    return PlannedStep(slot=slot, step=step, problem=misuse) if misuse is not None else await _settle_names(ctx, work, step=step, slot=slot)
+
+
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    if (misuse := find_misuse(step)) is not None:
-        return PlannedStep(slot=slot, step=step, problem=misuse)
     if REFERENCE_SIGN not in str(step.params):
         return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))

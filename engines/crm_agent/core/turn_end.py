@@ -53,7 +53,8 @@ def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Not
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
     waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
-    if waiting and answer.text:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
+    # The model wrote its text before it knew that a person would be asked; a plan has one card for all its steps.
+    if waiting and answer.text:
         notices.append(Notice(code="waiting-on-card", args={"count": 1}))
     if work.rest:
         code = REST_AFTER_CARD if goes_on else REST_NOT_BEGUN

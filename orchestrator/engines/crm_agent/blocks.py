@@ -19,6 +19,7 @@ from orchestrator.engines.crm_agent.assistant_stream import (
 from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, build_format_error, find_headers
 from orchestrator.engines.crm_agent.lenient_json import find_json, read_array
 from orchestrator.engines.crm_agent.postponed_plans import is_only_reading, refuse_postponed_array, refuse_postponed_plan
+from orchestrator.language.answer_script import decode_bytes
 from state.stored import JsonObject
 
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
@@ -145,7 +146,7 @@ def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
     refuse_stray_plan(masked, speech.end, end, has_steps=bool(steps))
     if steps and not is_only_reading([step.method for step in steps]):
         refuse_postponed_plan(masked, speech.end, end)
-    assistant = cut_stray_fence(masked[speech.end :].strip(BLANKS))
+    assistant = decode_bytes(cut_stray_fence(masked[speech.end :].strip(BLANKS)))
     if not assistant and (steps or not may_be_silent):
         raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
     if has_second_turn(assistant):

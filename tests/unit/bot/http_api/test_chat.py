@@ -54,6 +54,7 @@ BROKEN = [
     (b'{"user_id": " ", "message": "x"}', "invalid_length"),
     (b'{"user_id": "42", "message": ""}', "invalid_length"),
     (b'{"user_id": "42", "message": " \\n "}', "invalid_length"),
+    (b'{"user_id": "42", "message": "\\u200b\\ufeff"}', "invalid_length"),
     (b'{"user_id": "a\\u0000b", "message": "x"}', "invalid_user_id"),
     (b'{"user_id": "%s", "message": "x"}' % (b"a" * (LONGEST_USER + 1)), "invalid_length"),
     (b'{"user_id": "42", "message": "%s"}' % (b"a" * (LONGEST_MESSAGE + 1)), "invalid_length"),

@@ -113,6 +113,7 @@ def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
         (message(None, photo=PHOTO), "only-text"),
         (message(None, sticker={"file_id": "1", "file_unique_id": "1", "type": "regular", "width": 1, "height": 1, "is_animated": False, "is_video": False}), "only-text"),
         (message("   \n"), "only-text"),
+        (message("\u200b\u2060\u200d\ufeff \u00ad"), "only-text"),
         (message("ж" * 100_000), "too-long"),
         (message("ж" * (MAX_TEXT + 1)), "too-long"),
     ],
