@@ -36,7 +36,7 @@ _FLAGS: Final = {
 }
 _DELETED: Final = _WORDS.read_titles("removed")
 _ADDED: Final = _WORDS.read_titles("added")
-_FROM_COMMAND: Final = _WORDS.read_titles("from_command")
+FROM_COMMAND: Final = _WORDS.read_titles("from_command")
 UNKNOWN: Final = _WORDS.read_titles("unknown")
 """In place of an old value that was not read."""
 MADE_BY: Final = _WORDS.read_titles("made_by_command")
@@ -79,7 +79,7 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
     if value is None or value in ("", [], {}):
         return EMPTY
     if find_references(value):
-        return _FROM_COMMAND[reader.locale].format(value=format_plain(value, reader))
+        return FROM_COMMAND[reader.locale].format(value=format_plain(value, reader))
     match kind:
         case "user" | "company" | "contact" | "category":
             return await _format_names(value, kind, context=context, reader=reader)

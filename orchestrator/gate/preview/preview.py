@@ -36,6 +36,7 @@ from orchestrator.gate.preview.format_values import (
 )
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
+from orchestrator.gate.preview.made_records import name_made_records
 from orchestrator.gate.preview.notified_lines import build_notified_lines, build_sender_lines
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.query_lines import build_query_lines
@@ -95,7 +96,8 @@ async def preview(
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
-    items = [await _build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
+    parts = [await _build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
+    items = name_made_records(parts, call.commands, locale)
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
