@@ -22,6 +22,7 @@ from orchestrator.gate.approve.duplicates import (
     find_open_card,
     restore_outcome,
 )
+from orchestrator.gate.approve.planned_steps import add_planned_rows
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult, refuse_unchanged
 from orchestrator.gate.call.before_image import build_before_image
@@ -129,6 +130,7 @@ class Gate:
             return repeat
         try:
             facts = await self._collect_facts(case, call)
+            facts = await add_planned_rows(call, facts, slot=effect.slot, by=actor.key, catalogue=self._deps.catalogue, ledger=ledger)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
         call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)

@@ -60,7 +60,7 @@ def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], no
     group = find_group(card, cards)
     if group is None:
         return []
-    rows = [outbox.build_details_row(chat, group.merge(), now, members=group.members)]
+    rows = [outbox.build_details_row(chat, group.merge(), now, members=group.draw())]
     if with_calls:
         calls = "\n\n".join(f"{member.method}\n{dumps(mask_value(member.params))}" for member in group.members)
         rows.append(outbox.build_code_row(chat, calls, now))
@@ -91,7 +91,7 @@ def _build_group_row(
     merged = group.merge()
     copies = not marks.get("anew") or "told" in row.body or "told" in earlier
     hidden = _HIDDEN if copies else (*_HIDDEN, "told")
-    drawn = [_describe_member(card, describe, known) for card in group.members]
+    drawn = [_describe_member(card, describe, known) for card in group.draw()]
     members = [card.without(*_HIDDEN, "told", "hidden_from").to_stored() for card in drawn]
     body = {**merged.without(*hidden).to_stored(), "stage": max(taps, default=1), **marks, "members": members}
     if narrowed := _build_narrowed_copies(group, {card.confirmation_id: card.hidden_from for card in drawn}, members):

@@ -14,8 +14,8 @@ from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.domain.inputs import TurnGoesOn
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
-from orchestrator.gate.approve.card_groups import find_origin_slots
 from orchestrator.gate.approve.duplicates import restore_outcome
+from orchestrator.gate.approve.plan_slots import find_origin_slots
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
 from state.clock import parse_iso

@@ -14,8 +14,8 @@ from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
-from orchestrator.gate.approve.card_groups import find_origin_slot
 from orchestrator.gate.approve.duplicates import REPEATED
+from orchestrator.gate.approve.plan_slots import find_origin_slot
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.preview.call_labels import ProposalLabel

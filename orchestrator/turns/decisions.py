@@ -12,8 +12,9 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.domain.inputs import ANSWERED_THERE, LONGEST_REASON, CardDecision, CardTimerDue, Click
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
-from orchestrator.gate.approve.card_groups import find_group, find_origin_slots, find_shown_card, is_merged
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card, is_merged
 from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.plan_slots import find_origin_slots
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.undo import undo_policy

@@ -4,7 +4,6 @@ The strictest rule of any member holds for all.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,15 +14,16 @@ from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Previe
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
+from orchestrator.gate.approve.plan_slots import follow_back, index_replaced, parse_step
 from orchestrator.gate.approve.run_approved import find_freeze_notice
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.preview.row_totals import drop_totals, fold_totals
 from state.events.fold import list_open_confirmations
 from state.model.card import Card, CardStatus
 from state.model.session_state import SessionState
 
 VERB: Final = "plan"
-_STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """A group has the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
@@ -72,6 +72,18 @@ class CardGroup:
             told_names=list(dict.fromkeys(name for one in strict for name in one.told_names)),
         )
 
+    def draw(self) -> list[Card]:
+        """The members; those that change the products of one record say its sum once, as all that are not over leave it."""
+        previews = [Preview.model_validate(card.preview or {}) for card in self.members]
+        parts = [(card, part) for card, preview in zip(self.members, previews, strict=True) for part in (preview, *preview.items)]
+        folded = iter(fold_totals([part for card, part in parts if card.status in _KEEPS_NONCE]))
+        drawn = iter([next(folded) if card.status in _KEEPS_NONCE else drop_totals(part) for card, part in parts])
+        whole = [
+            preview.model_copy(update={"lines": next(drawn).lines, "items": [next(drawn) for _ in preview.items]}) for preview in previews
+        ]
+        pairs = zip(self.members, previews, whole, strict=True)
+        return [card if preview == new else card.with_values(preview=new.to_json()) for card, preview, new in pairs]
+
     def merge(self) -> Card:
         """One card for all members: it asks for all that wait, with the group's nonce and the strictest rules."""
         waiting = self.waiting
@@ -83,7 +95,7 @@ class CardGroup:
             nonce=self.nonce,
             status=next((status for status in _SHOWN_STATUS if status in statuses), first.status),
             call_class="".join(dict.fromkeys("".join(card.call_class for card in waiting or self.members))),
-            preview=_merge_previews(self.members).to_json(),
+            preview=_merge_previews(self.draw()).to_json(),
             reasons=[reason for number, reason in enumerate(reasons) if reason not in reasons[:number]],
             expires_at=min((card.expires_at for card in waiting), default=first.expires_at),
             why=_NO_ACCESS if any(card.why == _NO_ACCESS for card in self.members) else first.why,
@@ -164,38 +176,15 @@ def list_shown_cards(state: SessionState, key: str) -> list[Card]:
     return list({card.confirmation_id: card for card in cards if card is not None}.values())
 
 
-def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
-    """The step's "<turn>/<iteration>/<step>", also if a person edited the values since."""
-    return _follow_back(card, _index_replaced(cards)).slot
-
-
-def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
-    """Each `find_origin_slot`, by the cards' ids."""
-    replaced = _index_replaced(cards)
-    return {card.confirmation_id: _follow_back(card, replaced).slot for card in cards.values()}
-
-
-def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
-    return {card.by: card for card in cards.values() if card.by}
-
-
-def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
-    seen = {card.confirmation_id}
-    while (older := replaced.get(card.confirmation_id)) is not None and older.confirmation_id not in seen:
-        seen.add(older.confirmation_id)
-        card = older
-    return card
-
-
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
     """Cards of the plan by the number of their step; empty for a card that no plan led to."""
-    replaced = _index_replaced(cards)
-    own = _STEP.fullmatch(_follow_back(card, replaced).slot)
+    replaced = index_replaced(cards)
+    plan, _ = parse_step(follow_back(card, replaced).slot)
     versions: dict[int, list[Card]] = {}
-    for version in cards.values() if own is not None else ():
-        place = _STEP.fullmatch(_follow_back(version, replaced).slot)
-        if own is not None and place is not None and place["plan"] == own["plan"]:
-            versions.setdefault(int(place["number"]), []).append(version)
+    for version in cards.values() if plan else ():
+        own_plan, number = parse_step(follow_back(version, replaced).slot)
+        if own_plan == plan:
+            versions.setdefault(number, []).append(version)
     return dict(sorted(versions.items()))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, ListKind
@@ -11,10 +10,12 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import FORM, Preview
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import decode_row, is_command_done
+from orchestrator.gate.approve.planned_steps import shows_other_totals
 from orchestrator.gate.call import critical_fields, fields, held_parts, list_comparison, multifields, replaced_lists
 from orchestrator.gate.call.effect import BeforeImage, Call, Facts
 from orchestrator.gate.call.ports import Ledger, Names
 from orchestrator.gate.call.replaced_lists import Rows, find_guests_place
+from orchestrator.gate.call.row_writes import ListWrite, add_to_sum, apply_writes, writes_rows
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.normalize.merge_multifields import find_steps
@@ -37,22 +38,6 @@ _FOLLOWING: Final[Mapping[ListKind, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListWrite:
-    """`row` is a changed single product row as it was before."""
-
-    call: Call
-    row: JsonObject | None = None
-
-    @property
-    def kind(self) -> ListKind:
-        return "products" if self.row is not None else next(iter(self.call.spec.replaces.values()))
-
-    @property
-    def new_row(self) -> JsonObject:
-        return self.call.written_fields if self.call.spec.verb == "update" else {}
-
-
 def select_list_values(writes: Sequence[ListWrite], old: JsonObject, now: JsonObject) -> dict[str, object]:
     """Of `now`, those that are the result of the writes."""
     list_values: dict[str, object] = {}
@@ -64,7 +49,7 @@ def select_list_values(writes: Sequence[ListWrite], old: JsonObject, now: JsonOb
 
 def _select_of_kind(writes: Sequence[ListWrite], kind: ListKind, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
     name = next((name for name in old if fields.to_field_key(name) in _NAMES[kind] and isinstance(now.get(name), list)), "")
-    expected = _apply(writes, old.get(name) if name else None)
+    expected = apply_writes(writes, old.get(name) if name else None)
     if name and (expected is None or not list_comparison.is_same_list(expected, now[name], kind)):
         return
     if name:
@@ -75,42 +60,12 @@ def _select_of_kind(writes: Sequence[ListWrite], kind: ListKind, old: JsonObject
         yield from _select_links(expected, kind, now)
 
 
-def _apply(writes: Sequence[ListWrite], card_list: object) -> Rows | None:
-    rows: Rows | None = [row for row in card_list if isinstance(row, Mapping)] if isinstance(card_list, list) else None
-    for write in writes:
-        if write.row is not None:
-            rows = None if rows is None else list_comparison.change_row(rows, write.row, write.new_row)
-            continue
-        name = next(iter(write.call.spec.replaces))
-        change = replaced_lists.find_list_change(write.call, {} if rows is None else {name: list(rows)})
-        rows = None if change is None or (change.is_partial and rows is None) else change.new
-    return rows
-
-
 def _select_sum(writes: Sequence[ListWrite], expected: Rows | None, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
     """The total of `expected`, or without it the old sum and the differences."""
     name = next((name for name in now if fields.to_field_key(name) == "opportunity" and name in old), "")
-    total = replaced_lists.sum_rows(expected) if expected is not None else _add_to_sum(writes, old.get(name))
+    total = replaced_lists.sum_rows(expected) if expected is not None else add_to_sum(writes, old.get(name))
     if name and total is not None and fields.parse_number(now[name]) == total:
         yield name, now[name]
-
-
-def _add_to_sum(writes: Sequence[ListWrite], sum_before: object) -> Decimal | None:
-    total = fields.parse_number(sum_before)
-    for write in writes:
-        added = _find_difference(write)
-        total = None if total is None or added is None else total + added
-    return total
-
-
-def _find_difference(write: ListWrite) -> Decimal | None:
-    if write.row is None:
-        change = replaced_lists.find_list_change(write.call, {})
-        return replaced_lists.sum_rows(change.new) if change is not None else None
-    before, left = (
-        replaced_lists.sum_rows(rows) for rows in ([write.row], list_comparison.change_row([write.row], write.row, write.new_row))
-    )
-    return None if before is None or left is None else left - before
 
 
 def _select_links(expected: Rows, kind: ListKind, now: JsonObject) -> Iterator[tuple[str, object]]:
@@ -164,11 +119,18 @@ async def detect_drift(call: Call, image: BeforeImage, stored: StoredOrder, card
 
 
 async def detect_redrawn_card(call: Call, facts: Facts, card: Card, *, actor: Actor, names: Names, now: datetime) -> Notice | None:
-    """Where no before-image shows what the card drew: departments and the like, cards of earlier versions."""
+    """Where no before-image shows what the card drew: departments and the like, cards of earlier versions.
+
+    And sums of products, which rest on the steps before this one: these may have been left out or run in another order.
+    """
     is_of_now = (card.preview or {}).get("form") == FORM
-    if is_of_now and not any(held_parts.find_part(leaf, facts) for leaf in call.leaves):
+    changes_rows = any(writes_rows(leaf) for leaf in call.leaves)
+    holds_parts = any(held_parts.find_part(leaf, facts) for leaf in call.leaves)
+    if is_of_now and not holds_parts and not changes_rows:
         return None
     drawn = await preview_for(actor, call, facts, names, now=now)
+    if is_of_now and not holds_parts:
+        return CHANGED if shows_other_totals(card, drawn) else None
     if Preview.model_validate(card.preview or {}).says_same(drawn):
         return None
     return CHANGED if is_of_now else REDRAWN

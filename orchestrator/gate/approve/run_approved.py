@@ -6,11 +6,14 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import COMPUTED_CHANGED, UNSTORED, Effect, Outcome, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import Drift, detect_drift, detect_redrawn_card
+from orchestrator.gate.approve.plan_slots import find_origin_slot
+from orchestrator.gate.approve.planned_steps import add_planned_rows, shows_other_totals
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.before_image import build_before_image
@@ -285,8 +288,24 @@ async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: 
     return await check_undo_conflict(new.call, new.facts, stored.before, actor=new.actor, names=deps.names)
 
 
+async def _draw_replacement(entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> Preview:
+    """With the steps before it that still wait, unless the person has approved it before these."""
+    facts = await add_planned_rows(
+        new.call,
+        new.facts,
+        slot=find_origin_slot(entry, ledger.state.cards),
+        by=entry.requested_by,
+        catalogue=deps.catalogue,
+        ledger=ledger,
+    )
+    preview = await preview_for(new.actor, new.call, facts, deps.names, now=ledger.now)
+    if not facts.planned or shows_other_totals(entry, preview):
+        return preview
+    return await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
+
+
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    preview = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
+    preview = await _draw_replacement(entry, new, deps, ledger)
     next_order = build_order(
         build_effect_id(f"{row.effect_id}/again"),
         StoredOrder.from_data(row.call),

@@ -94,9 +94,10 @@ def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> froze
 
 
 def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
-    """None for a new record and for one that was not read."""
+    """As the call will find it; None for a new record and for one that was not read."""
     for target in call.targets:
-        if target in facts.records and (record := facts.records[target]) is not None:
+        records = facts.planned if target in facts.planned else facts.records
+        if (record := records.get(target)) is not None:
             return record
     return None
 

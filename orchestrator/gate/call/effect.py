@@ -186,6 +186,8 @@ class Facts:
     """
 
     records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
+    planned: Mapping[Target, JsonObject | None] = field(default_factory=dict)
+    """Of `records` those that steps of the same plan, waiting before this call, will have changed."""
     parts: Mapping[Part, JsonObject] = field(default_factory=dict)
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)

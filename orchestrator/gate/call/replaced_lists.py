@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +22,9 @@ LINK_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "observerids": frozenset({"lead", "deal", "contact", "company"}),
 }
 """Left out by the classic reading methods, and the kinds of records that have them."""
+
+_CENT: Final = Decimal("0.01")
+_WHOLE: Final = Decimal(100)
 
 OWNER_TITLE: Final = "OWNER_TITLE"
 OWNER_SUM: Final = "OWNER_SUM"
@@ -220,6 +223,17 @@ def sum_rows(rows: Rows) -> Decimal | None:
     return total
 
 
+def sum_tax(rows: Rows) -> Decimal:
+    """The part of the total that is tax: a row's price contains it, also where the rate stands above the price; 0 in doubt."""
+    total = Decimal(0)
+    for row in rows:
+        rate, total_of_row = read_number(row, "taxrate") or Decimal(0), sum_rows([row])
+        if total_of_row is None:
+            return Decimal(0)
+        total += total_of_row * rate / (_WHOLE + rate) if rate > 0 else 0
+    return total.quantize(_CENT, ROUND_HALF_UP)
+
+
 def sets_sum(record: JsonObject | None) -> bool:
     return record is not None and fields.find_value(record, "IS_MANUAL_OPPORTUNITY") not in ("Y", "1", True)
 
@@ -245,13 +259,9 @@ def to_written_rows(rows: Rows) -> list[dict[str, object]]:
 
 
 def advance_record(call: Call, record: JsonObject) -> JsonObject:
-    """With the new list, and the sum that the portal computes from product rows."""
+    """With the new list of contacts or companies."""
     change = find_list_change(call, record)
-    if change is None or change.old is None:
-        return record
-    total = sum_rows(change.new)
-    summed = change.kind == "products" and sets_sum(record) and total is not None and "OPPORTUNITY" in record
-    return {**record, change.name: list(change.new), **({"OPPORTUNITY": str(total)} if summed else {})}
+    return record if change is None or change.old is None else {**record, change.name: list(change.new)}
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,7 @@ from orchestrator.gate.decide.own_fields import collect_own_field_reasons, settl
 from orchestrator.gate.decide.signatures import sign_texts
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
-from orchestrator.gate.normalize.merge_multifields import merge_multifields
+from orchestrator.gate.normalize.merge_multifields import merge_multifields, walk_commands
 from orchestrator.gate.normalize.sums import SUM, RawSum
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, find_amounts, parse_sum
@@ -142,9 +142,9 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     mode = modes.resolve_mode(mode, actor)
     ruled = [
         (leaf, rule)
-        for leaf in call.leaves
+        for leaf, then in _walk(call, facts)
         for rule in (
-            evaluate_rules.find_applicable_rules(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money)
+            evaluate_rules.find_applicable_rules(policy.rules, leaf, mode=mode, actor=actor, facts=then, money=policy.money)
             if policy.rules
             else ()
         )
@@ -260,8 +260,8 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
     """A sum with a digit too many is the most common and most expensive mistake."""
     if policy.sum_jump is None:
         return
-    for leaf in call.leaves:
-        for jump in [] if leaf.reads_only else evaluate_rules.find_jumps(leaf, facts, policy.sum_jump, money=policy.money):
+    for leaf, then in _walk(call, facts):
+        for jump in [] if leaf.reads_only else evaluate_rules.find_jumps(leaf, then, policy.sum_jump, money=policy.money):
             yield _add_command_label(call, leaf, _build_jump_reason(jump), facts)
 
 
@@ -301,10 +301,15 @@ def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> 
     return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
 
 
+def _walk(call: Call, facts: Facts) -> Iterable[tuple[Call, Facts]]:
+    """Several rows of one batch reach a limit that none of them reaches alone."""
+    return walk_commands(call, facts) if call.commands else ((call, facts),)
+
+
 def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
     if limit is None:
         return None
-    sums_above = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
+    sums_above = (sums.find_sum_above(leaf, limit, then, money=policy.money) for leaf, then in _walk(call, facts) if not leaf.reads_only)
     return sums.find_largest_sum(over for over in sums_above if over is not None)
 
 

@@ -11,6 +11,7 @@ from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
 from orchestrator.gate.call.replaced_lists import advance_record
+from orchestrator.gate.call.row_writes import RowWrite, find_row_writes, plan_rows, writes_rows
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
 from state.stored import JsonObject
@@ -91,9 +92,14 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
     """Each command with the facts as they will be when it runs. Never raises."""
-    now = facts
+    now = replace(facts, records={**facts.records, **facts.planned}, planned={}) if facts.planned else facts
+    writes: list[RowWrite] = []
     for leaf in call.leaves:
-        yield leaf, now
+        planned = plan_rows(leaf, now.records, writes)
+        yield leaf, now if planned is now.records else replace(now, records=planned)
+        if writes_rows(leaf):
+            writes.extend(find_row_writes(leaf, now.records, planned))
+            continue
         if leaf.spec.replaces and leaf.targets and (target_record := now.records.get(leaf.targets[0])) is not None:
             now = replace(now, records={**now.records, leaf.targets[0]: advance_record(leaf, target_record)})
         target = _find_changed_record(leaf)

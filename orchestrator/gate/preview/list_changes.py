@@ -9,7 +9,7 @@ from bitrix.catalogue.catalogue import ListKind
 from orchestrator.directory.param_words import find_common_words, find_param_words
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.call import critical_fields, fields, list_comparison, replaced_lists
-from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.list_comparison import ListDifference
 from orchestrator.gate.call.multifields import is_multifield
@@ -23,9 +23,11 @@ from orchestrator.gate.call.replaced_lists import (
     is_primary,
     sum_rows,
 )
+from orchestrator.gate.call.row_writes import find_owner
 from orchestrator.gate.call.targets import PRODUCT_ROW, as_id
 from orchestrator.gate.preview.format_params import Place, find_read_name, format_param
 from orchestrator.gate.preview.format_values import EMPTY, UNKNOWN, Context, Reader, format_plain, format_value, join_lines
+from orchestrator.gate.preview.row_totals import mark_rows_tax, mark_rows_total
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
 from orchestrator.language.text import Locale, quote
@@ -201,6 +203,8 @@ _OWNER: Final = _WORDS.read_titles("owner")
 _TOTAL: Final = _WORDS.read_titles("total")
 _ORDER: Final = _WORDS.read_titles("order")
 _SUM: Final = _WORDS.read_titles("sum")
+_TAX: Final = _WORDS.read_titles("tax")
+_AFTER_OTHERS: Final = _WORDS.read_titles("after_others")
 _SENT_TOO: Final = _WORDS.read_titles("sent_too")
 _IDLE: Final = {part: _WORDS.read_titles("idle", part) for part in ("added", "removed")}
 _PEOPLE: Final = frozenset({"user", "contact", "company"})
@@ -210,7 +214,7 @@ async def build_list_lines(call: Call, facts: Facts, context: Context, reader: R
     """None for other calls, and for a written list that cannot be parsed: its card shows it unchanged."""
     record = critical_fields.find_current_record(call, facts)
     if call.targets[:1] and call.targets[0][0] == PRODUCT_ROW and record is not None and call.spec.verb in {"update", "delete"}:
-        return await _build_row_lines(call, record, context, reader)
+        return await _build_row_lines(call, facts, record, context, reader)
     change = replaced_lists.find_list_change(call, record)
     if change is None:
         return None
@@ -228,7 +232,7 @@ async def build_list_lines(call: Call, facts: Facts, context: Context, reader: R
         before, after = [await drawing.format_names(rows) for rows in (change.old, list_comparison.sort_written(change.new, change.kind))]
         lines.append(_build_line(change.name, _ORDER[reader.locale].format(name=drawing.label), after, before=before))
     if change.kind == "products":
-        lines += await _build_total_lines(change, record, drawing)
+        lines += await _build_total_lines(change, call, facts, drawing)
     return lines or [_build_line(change.name, drawing.label, EMPTY, before=EMPTY)]
 
 
@@ -251,7 +255,7 @@ async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: 
     return await _divide_people(line, value, fields.find_value(record, known, call.entity), info.kind, context, reader)
 
 
-async def _build_row_lines(call: Call, record: JsonObject, context: Context, reader: Reader) -> list[PreviewLine]:
+async def _build_row_lines(call: Call, facts: Facts, record: JsonObject, context: Context, reader: Reader) -> list[PreviewLine]:
     field_values = call.written_fields if call.spec.verb == "update" else None
     old = replaced_lists.to_stored_rows([record], "products")[0]
     drawing = ListDrawing("products", context, reader, [old])
@@ -266,8 +270,7 @@ async def _build_row_lines(call: Call, record: JsonObject, context: Context, rea
         lines.append(_build_line("", drawing.name_part("changed"), await drawing.format_pair(old, new)))
     present, before, after = fields.parse_number(record.get(replaced_lists.OWNER_SUM)), sum_rows([old]), sum_rows([new] if new else [])
     if present is not None and before is not None and after is not None and before != after:
-        texts = [await drawing.format_money(amount) for amount in (present, present - before + after)]
-        lines.append(_build_line("", _SUM[reader.locale], texts[1], before=texts[0]))
+        lines.append(await _build_sum_line(_SUM, find_owner(call, record), (present, present - before + after), facts, drawing))
     return lines
 
 
@@ -341,16 +344,25 @@ async def _build_unheeded_lines(call: Call, drawing: ListDrawing) -> list[Previe
     return [_build_line("", _SENT_TOO[drawing.reader.locale], await drawing.format_row(element))]
 
 
-async def _build_total_lines(change: ListChange, record: JsonObject | None, drawing: ListDrawing) -> list[PreviewLine]:
-    """The record's sum too, if the portal will compute it anew and it is not the rows' present total."""
-    locale = drawing.reader.locale
+async def _build_total_lines(change: ListChange, call: Call, facts: Facts, drawing: ListDrawing) -> list[PreviewLine]:
+    """The record's sum in place of the rows' total, if the portal will compute it anew and it is another one."""
+    record = critical_fields.find_current_record(call, facts)
     totals = [sum_rows(rows) for rows in (change.old or (), change.new)]
-    before, after = [UNKNOWN[locale] if total is None else await drawing.format_money(total) for total in totals]
-    lines = [_build_line("", _TOTAL[locale], after, before=before)]
     present = fields.parse_number(fields.find_value(record or {}, "OPPORTUNITY"))
-    if present is not None and present != totals[0] and replaced_lists.sets_sum(record):
-        lines.append(_build_line("", _SUM[locale], after, before=await drawing.format_money(present)))
-    return lines
+    differs = present is not None and present != totals[0] and replaced_lists.sets_sum(record)
+    owner = next(iter(call.targets), None)
+    line = await _build_sum_line(_SUM if differs else _TOTAL, owner, (present if differs else totals[0], totals[1]), facts, drawing)
+    tax = replaced_lists.sum_tax(change.new)
+    return [line, *([_build_line(mark_rows_tax(owner), _TAX[drawing.reader.locale], await drawing.format_money(tax))] if tax else [])]
+
+
+async def _build_sum_line(
+    names: Mapping[Locale, str], owner: Target | None, totals: tuple[Decimal | None, Decimal | None], facts: Facts, drawing: ListDrawing
+) -> PreviewLine:
+    locale = drawing.reader.locale
+    before, after = [UNKNOWN[locale] if total is None else await drawing.format_money(total) for total in totals]
+    name = _AFTER_OTHERS[locale].format(name=names[locale]) if facts.planned else names[locale]
+    return _build_line(mark_rows_total(owner), name, after, before=before)
 
 
 def _build_line(field: str, name: str, after: str, *, before: str = "") -> PreviewLine:

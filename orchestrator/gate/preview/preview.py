@@ -41,6 +41,7 @@ from orchestrator.gate.preview.notified_lines import build_notified_lines, build
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.query_lines import build_query_lines
 from orchestrator.gate.preview.record_titles import find_title
+from orchestrator.gate.preview.row_totals import fold_totals
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
@@ -97,7 +98,7 @@ async def preview(
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
     parts = [await _build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
-    items = name_made_records(parts, call.commands, locale)
+    items = fold_totals(name_made_records(parts, call.commands, locale))
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_origin_slot, find_shown_card, is_merged, list_loose_cards
+from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_shown_card, is_merged, list_loose_cards
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
+from orchestrator.gate.approve.plan_slots import find_origin_slot
 from state.model.card import Card, CardStatus
 from state.model.session_state import SessionState
 

@@ -91,20 +91,6 @@ async def test_the_lists_of_a_batch_are_read_in_one_request(desk: Desk) -> None:
     assert sum("productrows.get" in str(one) and "items.get" in str(one) for one in reads) == 1
 
 
-@pytest.mark.parametrize("first_is_pressed_first", [True, False])
-async def test_rows_that_one_plan_adds_one_by_one_are_no_drift(desk: Desk, first_is_pressed_first: bool) -> None:  # noqa: FBT001
-    """Three steps add a row each and the sum grows with every one: all three run as approved, in any order."""
-    steps = [
-        await desk.wish("crm.item.productrow.add", {"fields": {"ownerType": "D", "ownerId": DEAL, "productName": name, "price": price}})
-        for name, price in (("А", 1), ("Б", 2), ("В", 3))
-    ]
-    for step in steps if first_is_pressed_first else reversed(steps):
-        decided = await decide(desk, step)
-        assert decided.outcome is not None, first_reason(desk, decided)
-        assert decided.outcome.status == "succeeded"
-    assert sorted(await names(desk)) == ["А", "Б", "В", "Монтаж", "Настройка"]
-
-
 async def test_replaced_rows_are_no_drift_for_the_other_steps_of_the_plan(desk: Desk) -> None:
     """The sum that the portal computed from the approved rows, and the contacts, are known; nobody is asked again."""
     contacts = {"id": DEAL, "items": [{"CONTACT_ID": 44}, {"CONTACT_ID": 45}]}
@@ -224,16 +210,6 @@ async def test_guests_of_an_event_are_read_before_they_are_replaced(desk: Desk, 
     if lines:
         await desk.world.client.call("calendar.event.update", {"id": event, **made, **times, "attendees": [6, 7, 9]})
         assert "участники изменились" in first_reason(desk, await decide(desk, pending))
-
-
-async def test_a_command_of_a_batch_shows_the_list_that_the_earlier_ones_leave(desk: Desk) -> None:
-    """Two rows added in one batch: the second total begins where the first ends."""
-    row = "crm.item.productrow.add?fields[ownerType]=D&fields[ownerId]=410&fields[productName]={}&fields[price]={}"
-    card = desk.card(await desk.wish("batch", {"halt": 0, "cmd": {"a": row.format("А", 1), "b": row.format("Б", 2)}}))
-    totals = [
-        (line["before"], line["after"]) for item in card.preview["items"] for line in item["lines"] if line["name"] == "Сумма товаров"
-    ]
-    assert [tuple(text.replace("\u00a0", " ") for text in pair) for pair in totals] == [("2 531 ₽", "2 532 ₽"), ("2 532 ₽", "2 534 ₽")]
 
 
 async def test_a_list_of_several_pages_is_read_to_its_end(desk: Desk) -> None:

@@ -112,7 +112,7 @@ async def test_contacts_that_change_places_are_shown_in_both_orders() -> None:
         ({"DISCOUNT_TYPE_ID": 1, "DISCOUNT_RATE": 10}, "Б 1 × 1 ₽, вид скидки: суммой, скидка 10 %"),
         ({"DISCOUNT_TYPE_ID": 2, "DISCOUNT_RATE": 10}, "Б 1 × 1 ₽, скидка 10 %"),
         ({"TAX_RATE": 0}, "Б 1 × 1 ₽, налог 0 %"),
-        ({"TAX_INCLUDED": "N"}, "Б 1 × 1 ₽, налог сверх цены"),
+        ({"TAX_INCLUDED": "N"}, "Б 1 × 1 ₽, налог сверху, уже в этой цене"),
         ({"PRODUCT_ID": 15}, "Б 1 × 1 ₽, товар №15"),
     ],
 )
@@ -139,16 +139,16 @@ async def test_a_contact_is_named_though_the_list_was_not_read(method: str, one:
 @pytest.mark.parametrize(
     ("manual", "told"),
     [
-        ("N", [("Сумма станет по товарам", "1 000 000 ₽", "777 ₽")]),
-        ("Y", []),
-        (None, [("Сумма станет по товарам", "1 000 000 ₽", "777 ₽")]),
+        ("N", ("Сумма станет по товарам", "1 000 000 ₽", "777 ₽")),
+        ("Y", ("Сумма товаров", "0 ₽", "777 ₽")),
+        (None, ("Сумма станет по товарам", "1 000 000 ₽", "777 ₽")),
     ],
 )
-async def test_a_sum_that_the_portal_will_compute_anew_is_told(manual: str | None, told: list[Any]) -> None:
+async def test_a_sum_that_the_portal_will_compute_anew_is_told(manual: str | None, told: tuple[str, ...]) -> None:
     """A deal with a typed sum and no products gets the total of its first products instead."""
     record = with_lists({**DEAL, "IS_MANUAL_OPPORTUNITY": manual}, rows=[])
     found = await shown("crm.deal.productrows.set", {"id": 481, "rows": [{"PRODUCT_NAME": "Монтаж", "PRICE": 777}]}, record)
-    assert found == [("Товары — добавятся", "", "Монтаж 1 × 777 ₽"), ("Сумма товаров", "0 ₽", "777 ₽"), *told]
+    assert found == [("Товары — добавятся", "", "Монтаж 1 × 777 ₽"), told]
 
 
 async def test_an_empty_list_shows_every_row_that_goes() -> None:
@@ -185,7 +185,7 @@ async def test_all_that_is_sent_of_a_row_is_shown(row: dict[str, Any], text: str
 async def test_a_price_that_cannot_be_read_makes_the_total_unknown() -> None:
     """Nothing is added up that may be wrong."""
     found = await shown("crm.deal.productrows.set", {"id": 481, "rows": [{"PRODUCT_NAME": "Б"}]}, with_lists(DEAL, rows=[]))
-    assert ("Сумма товаров", "0 ₽", "неизвестно") in found
+    assert ("Сумма станет по товарам", "1 000 000 ₽", "неизвестно") in found
 
 
 async def test_a_list_that_was_not_read_is_called_unknown() -> None:
