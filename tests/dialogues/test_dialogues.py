@@ -43,10 +43,10 @@ async def test_the_fixed_text_is_the_recorded_one(person: str, tmp_path: Path) -
 
 
 def test_the_dialogues_are_those_of_the_measure() -> None:
-    """Sixty-nine dialogues, six of them at least in English, with sixty follow-ups and, with the ordinary requests, sixty requests to write."""
+    """At least sixty-nine dialogues, six of them at least in English, with sixty follow-ups and, with the ordinary requests, sixty requests to write."""
     dialogues = load_dialogues().values()
     turns = [turn for one in dialogues for turn in one.turns]
-    assert len(dialogues) == 69
+    assert len(dialogues) >= 69
     assert sum(one.person == "english" for one in dialogues) >= 6
     assert sum(turn.follows for turn in turns) >= 60
     assert sum(turn.cards is not None for turn in turns) >= 60
