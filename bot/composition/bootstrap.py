@@ -26,6 +26,7 @@ from orchestrator.directory.created_references import place_created
 from orchestrator.directory.current_records import CURRENT, list_current
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
+from orchestrator.directory.lead_conversion import Conversion, CustomerQuestion, LeadConverter
 from orchestrator.directory.list_columns import ViewContext, add_columns
 from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup
@@ -135,7 +136,16 @@ def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, 
         except BitrixError as error:
             return _build_unread(error)
 
-    return {"resolve": resolve, "dates": resolve_dates, "same": DuplicateFinder(reads, naming).find}
+    duplicates = DuplicateFinder(reads, naming)
+    converter = LeadConverter(reads, naming, duplicates)
+
+    async def convert_lead(*, lead: int, actor: Actor, chosen: Mapping[str, object]) -> Conversion | CustomerQuestion | Unresolved:
+        try:
+            return await converter.plan(lead=lead, actor=actor, chosen=chosen)
+        except BitrixError as error:
+            return _build_unread(error)
+
+    return {"resolve": resolve, "dates": resolve_dates, "same": duplicates.find, "convert_lead": convert_lead}
 
 
 def _build_unread(error: BitrixError) -> Unresolved:

@@ -1,7 +1,7 @@
 """Finds records with the phone or e-mail of one to be created. Of a record that the person may not see only the owner is named."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from bitrix.errors import BitrixError
@@ -37,28 +37,39 @@ class DuplicateFinder:
         self._reads = reads
         self._naming = naming
 
-    async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """None also if the portal fails: a failed search must not prevent the creation."""
+    async def find(
+        self,
+        points: ContactPoints,
+        actor: Actor,
+        *,
+        kinds: Sequence[str] = _KINDS,
+        besides: Collection[str] = (),
+        alike: Sequence[Target] = (),
+    ) -> Ambiguous | None:
+        """None also if the portal fails: a failed search must not prevent the creation.
+
+        `besides` ("lead:161") are not offered; `alike` are, behind those with the same phone or e-mail.
+        """
         try:
-            targets = await self._find_known(points)
+            targets = [target for target in await self._find_known(points, kinds) if f"{target[0]}:{target[1]}" not in besides]
+            targets = list(dict.fromkeys([*targets, *alike]))[:_MOST]
             records = await self._reads.load_records(targets) if targets else {}
             return await self._build_question([(target, row) for target, row in records.items() if row is not None], actor)
         except BitrixError as error:
             log.warning("duplicates cannot be looked for: %s", error, extra={"action": "duplicates_failed"})
             return None
 
-    async def _find_known(self, points: ContactPoints) -> list[Target]:
-        """At most four; contacts first, since a lead may be about one of them."""
+    async def _find_known(self, points: ContactPoints, kinds: Sequence[str]) -> list[Target]:
+        """Contacts first, since a lead may be about one of them."""
         targets: dict[Target, None] = {}
         for kind, values in points.items():
             params = {"type": kind, "values": list(values)[:_VALUES]}
             answer = (await self._reads.client.call("crm.duplicate.findbycomm", params, repeatable=True)).result
             numbers_by_kind: JsonObject = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
             targets |= {
-                (entity.lower(), int(number)): None for entity in _KINDS for number in numbers_by_kind.get(entity) or () if int(number) > 0
+                (entity.lower(), int(number)): None for entity in kinds for number in numbers_by_kind.get(entity) or () if int(number) > 0
             }
-        order = sorted(targets, key=lambda target: _KINDS.index(target[0].upper()))
-        return order[:_MOST]
+        return sorted(targets, key=lambda target: _KINDS.index(target[0].upper()))
 
     async def _build_question(self, rows: Sequence[tuple[Target, JsonObject]], actor: Actor) -> Ambiguous | None:
         if not rows:

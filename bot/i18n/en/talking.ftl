@@ -42,6 +42,18 @@ duplicates-found = There is one with that phone or e-mail already:
 duplicate-taken = Took the one that is there: { $label }. No new one is made
 duplicate-elsewhere = { $name } has one already. Create another?
 
+# A lead becomes a deal, a contact and a company.
+lead-customer-found = { $entity ->
+    [contact] The lead's contact seems to be there already. Take it, or create a new one?
+   *[company] The lead's company seems to be there already. Take it, or create a new one?
+}
+lead-which = Which lead should become a deal? Name it or give its number
+lead-converted = Lead { $id } is converted already: it is not converted twice
+lead-junk = Lead { $id } is closed as junk. Take it back into work, then it can become a deal
+lead-unwritable = The lead holds a text that cannot be sent to Bitrix24: convert it there
+lead-fields-left = Own fields of the lead ({ $count }) are not copied to the deal, they stay in the lead
+lead-products-left = Products of the lead ({ $count } rows) are not copied to the deal, only the amount is
+
 # When something happened, within a sentence.
 event-at-hour = at { $hour }
 event-on-day = on { $day } at { $hour }

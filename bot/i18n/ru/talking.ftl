@@ -45,6 +45,18 @@ duplicates-found = Уже есть с таким телефоном или по�
 duplicate-taken = Взял то, что уже есть: { $label }. Новую запись не создаю
 duplicate-elsewhere = Уже есть, ответственный — { $name }. Создать ещё одну запись?
 
+# A lead becomes a deal, a contact and a company.
+lead-customer-found = { $entity ->
+    [contact] Похоже, контакт из лида уже есть. Взять его или создать новый?
+   *[company] Похоже, компания из лида уже есть. Взять её или создать новую?
+}
+lead-which = Не понял, какой лид превратить в сделку: назовите его или дайте номер
+lead-converted = Лид №{ $id } уже превращён: второй раз не превращаю
+lead-junk = Лид №{ $id } закрыт как некачественный. Верните его в работу, тогда превращу в сделку
+lead-unwritable = В лиде есть текст, который нельзя передать в Битрикс24: превратите его там
+lead-fields-left = Свои поля лида ({ $count }) в сделку не переносятся, они останутся в лиде
+lead-products-left = Товары лида (строк: { $count }) в сделку не переносятся, переносится только сумма
+
 # When something happened, within a sentence.
 event-at-hour = в { $hour }
 event-on-day = { $day } в { $hour }

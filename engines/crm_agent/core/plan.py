@@ -8,6 +8,7 @@ from typing import Any, Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
+from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
@@ -74,20 +75,29 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         step, group_by = split_group(model_step if waiting is None else build_changed(waiting, model_step, work))
         step, limit = split_limit(step)
         settled_step = await _settle_step(ctx, work, step=step, slot=slot)
+        if not isinstance(settled_step, NameQuestion):
+            settled_step = await _settle_customers(ctx, work, settled_step)
         if isinstance(settled_step, NameQuestion):
             return settled_step
-        if waiting is not None:
-            settled_step = replace(settled_step, replaces=waiting.confirmation_id)
-        duplicate = await check_known_person(ctx, work, settled_step.step) if settled_step.problem is None else None
-        if isinstance(duplicate, tuple):
-            return NameQuestion(reference=duplicate[0], several=duplicate[1])
-        settled.append(
-            replace(settled_step, problem=duplicate or settled_step.problem, group_by=group_by, limit=limit)
-            if duplicate or group_by or limit
-            else settled_step
-        )
+        replaces = waiting.confirmation_id if waiting is not None else ""
+        settled.append(replace(settled_step, replaces=replaces, group_by=group_by, limit=limit))
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
+
+
+async def _settle_customers(ctx: TurnContext, work: TurnWork, planned: PlannedStep) -> PlannedStep | NameQuestion:
+    """A lead to convert becomes its batch. A known customer is asked about before one is made."""
+    if planned.problem is not None:
+        return planned
+    step = await convert_lead(ctx, work, planned.step)
+    if isinstance(step, Unresolved):
+        return replace(planned, problem=step)
+    if isinstance(step, tuple):
+        return NameQuestion(reference=step[0], several=step[1])
+    duplicate = await check_known_person(ctx, work, step)
+    if isinstance(duplicate, tuple):
+        return NameQuestion(reference=duplicate[0], several=duplicate[1])
+    return replace(planned, step=step, problem=duplicate)
 
 
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
@@ -293,7 +303,8 @@ def _add_problem(entry: PlanStep, problem: Unresolved | None) -> PlanStep:
     return entry.with_values(problem={**problem.notice.model_dump(mode="json"), "detail": problem.detail}) if problem else entry
 
 
-_ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
+_OF_LEADS = frozenset({"crm.contact.add", "crm.company.add"})
+_ADDS = frozenset({"crm.lead.add", *_OF_LEADS})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
@@ -309,7 +320,9 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
         target, _, label = chosen.partition(" ")
         detail = f"nothing was added: the person takes {target}, which is there already; go on with that record"
         return Unresolved(notice=Notice(code="duplicate-taken", args={"label": label}), detail=detail)
-    several: Ambiguous | None = await ctx.query("same", points=points, actor=ctx.actor)
+    # A lead that the person speaks of is what becomes of the record: it is no duplicate to take instead.
+    besides = {target for target in work.targets if target.startswith("lead:")} if step.method.lower() in _OF_LEADS else set()
+    several: Ambiguous | None = await ctx.query("same", points=points, actor=ctx.actor, besides=besides)
     return (reference, several) if several is not None else None
 
 
