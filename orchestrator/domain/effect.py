@@ -185,6 +185,8 @@ class Effect(Frozen):
     """The card that a denial means; "" for the one with the same call."""
     following: tuple[FollowingStep, ...] = ()
     slot: str = ""
+    in_place_of: str = ""
+    """The slot of the plan's step whose card it replaces; "" for a call of its own."""
 
 
 def to_written_params(method: str, params: JsonObject) -> dict[str, object]:

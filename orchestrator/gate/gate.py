@@ -130,7 +130,7 @@ class Gate:
             return repeat
         try:
             facts = await self._collect_facts(case, call)
-            facts = await add_planned_rows(call, facts, slot=effect.slot, by=actor.key, catalogue=self._deps.catalogue, ledger=ledger)
+            facts = await add_planned_rows(call, facts, effect.in_place_of or effect.slot, by=actor.key, deps=self._deps, ledger=ledger)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
         call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)

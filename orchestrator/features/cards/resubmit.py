@@ -7,6 +7,7 @@ from orchestrator.domain.effect import COMPUTED_CHANGED, Effect, EffectRecord, O
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve.confirmations import describe_refuser
+from orchestrator.gate.approve.plan_slots import find_origin_slot
 from orchestrator.gate.approve.restored_calls import check_repeated_request, is_doubtful
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.undo import undo_policy
@@ -93,6 +94,7 @@ async def submit_again(
         requires_confirmation=True,
         is_computed=record.is_computed,
         slot=slot,
+        in_place_of=find_origin_slot(entry, session.state.cards),
         came_back=is_doubtful(entry, stored, tools.gate.deps.catalogue),
     )
     mode = resolve_mode(tools.mode, actor)

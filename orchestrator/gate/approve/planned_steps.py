@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.card_view import Preview
 from orchestrator.gate.approve.duplicates import decode_row
 from orchestrator.gate.approve.plan_slots import find_origin_slots, parse_step
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.row_writes import Records, collect_row_writes, plan_rows, to_records, writes_rows
 from orchestrator.gate.call.serialization import StoredOrder
@@ -16,14 +16,14 @@ from state.model.card import Card
 from state.model.session_state import SessionState
 
 
-async def add_planned_rows(call: Call, facts: Facts, *, slot: str, by: str, catalogue: Catalogue, ledger: Ledger) -> Facts:
+async def add_planned_rows(call: Call, facts: Facts, slot: str, *, by: str, deps: GateDeps, ledger: Ledger) -> Facts:
     """`by` is who asked: nobody's plan is drawn with cards of others."""
     if not any(writes_rows(leaf) for leaf in call.leaves):
         return facts
     calls: list[tuple[Call, Records]] = []
     for card in _list_waiting_before(slot, by, ledger.state):
         row = await ledger.find_effect(card.effect_id)
-        earlier = decode_row(row, catalogue) if row is not None else None
+        earlier = decode_row(row, deps.catalogue) if row is not None else None
         if row is not None and earlier is not None:
             calls.append((earlier, to_records(StoredOrder.from_data(row.call).before)))
     writes = collect_row_writes(calls)

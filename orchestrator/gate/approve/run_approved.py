@@ -290,14 +290,8 @@ async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: 
 
 async def _draw_replacement(entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> Preview:
     """With the steps before it that still wait, unless the person has approved it before these."""
-    facts = await add_planned_rows(
-        new.call,
-        new.facts,
-        slot=find_origin_slot(entry, ledger.state.cards),
-        by=entry.requested_by,
-        catalogue=deps.catalogue,
-        ledger=ledger,
-    )
+    slot = find_origin_slot(entry, ledger.state.cards)
+    facts = await add_planned_rows(new.call, new.facts, slot, by=entry.requested_by, deps=deps, ledger=ledger)
     preview = await preview_for(new.actor, new.call, facts, deps.names, now=ledger.now)
     if not facts.planned or shows_other_totals(entry, preview):
         return preview

@@ -13,7 +13,7 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from state.model.card import Card
 from tests.unit.gate.sandbox_kit import Desk, a_desk
-from tests.unit.spine_kit import VERA
+from tests.unit.spine_kit import VERA, effect
 
 DEAL = 410
 MONTAGE = {"PRODUCT_NAME": "Монтаж", "PRICE": 777, "QUANTITY": 3}
@@ -149,6 +149,15 @@ async def test_a_step_approved_before_those_above_asks_once_more(desk: Desk) -> 
     assert list_sums(anew.preview)[0] == ("Сумма станет по товарам", "265 000 ₽", "8 000 ₽")
     assert (await decide(desk, anew)).outcome is not None
     assert await read_sum(desk) == 8_000
+
+
+async def test_a_new_value_of_a_step_is_drawn_in_its_place(desk: Desk) -> None:
+    """Failed first: «✏ Изменить» of the last row said the sum as if the rows above were not there."""
+    steps = await plan(desk, add(PUMP), add(WORK))
+    method, params = add({**WORK, "price": 9000})
+    changed = effect(method, params, slot="edit:1", in_place_of=desk.card(steps[1]).slot)
+    edited = await desk.world.submit(desk.session, changed, actor=VERA)
+    assert list_sums(desk.card(edited).preview)[0] == ("Сумма товаров (после шагов выше)", "120 000 ₽", "129 000 ₽")
 
 
 async def test_commands_of_a_batch_say_one_sum(desk: Desk) -> None:
