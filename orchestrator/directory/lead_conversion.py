@@ -27,8 +27,11 @@ _NAMES: Final = ("NAME", "SECOND_NAME", "LAST_NAME")
 _ORIGIN: Final = ("SOURCE_ID", "SOURCE_DESCRIPTION")
 _UTM: Final = ("UTM_SOURCE", "UTM_MEDIUM", "UTM_CAMPAIGN", "UTM_CONTENT", "UTM_TERM")
 _POINTS: Final = ("PHONE", "EMAIL", "WEB", "IM")
+_TEXTS: Final = ("TITLE", "COMPANY_TITLE", *_PERSON, *_ORIGIN, *_UTM, *_POINTS)
 _SEARCHED: Final = ("PHONE", "EMAIL")
 _RESPONSIBLE: Final = "ASSIGNED_BY_ID"
+_REFERENCE: Final = "$result"
+_UNWRITABLE: Final = "holds a text that a batch cannot carry"
 _EMPTY: Final[tuple[object, ...]] = (None, "", [], {}, False)
 Commands = Mapping[str, tuple[str, JsonObject]]
 
@@ -72,11 +75,11 @@ class LeadConverter:
         known = await self._find_customers(lead, row, actor, chosen)
         if isinstance(known, CustomerQuestion):
             return known
+        owned = await self._drop_dismissed(row)
         try:
-            owned = await self._drop_dismissed(row)
             commands = write_batch(build_commands(lead, owned, company=known.company, contact=known.contact))
-        except BatchUnwritable as error:
-            return Unresolved(notice=Notice(code="lead-unwritable"), detail=f"lead {lead} holds a text that cannot be sent: {error}")
+        except BatchUnwritable:
+            return _refuse("lead-unwritable", lead, _UNWRITABLE)
         return Conversion(params={"halt": 1, "cmd": commands}, left=tuple([notice async for notice in self._list_left(lead, row)]))
 
     def _find_refusal(self, lead: int, row: JsonObject | None, actor: Actor) -> Unresolved | None:
@@ -84,6 +87,8 @@ class LeadConverter:
             return _refuse("gate-not-found", lead, "does not exist")
         if not self._naming.is_visible("lead", row, actor):
             return _refuse("gate-not-yours", lead, "belongs to somebody else")
+        if any(_REFERENCE in str(row.get(name)).lower() for name in _TEXTS):  # the portal would put an answer in its place
+            return _refuse("lead-unwritable", lead, _UNWRITABLE)
         state = _find_state(row)
         return _refuse(_OVER[state], lead, f"is {_PLACES[state]}, and so is not converted") if state in _OVER else None
 

@@ -172,6 +172,8 @@ async def test_records_of_a_person_who_left_go_to_the_one_who_asks(desk: Desk) -
         ({"STATUS_ID": "CONVERTED"}, "lead-converted"),
         ({"STATUS_ID": "JUNK"}, "lead-junk"),
         ({"ASSIGNED_BY_ID": 8}, "gate-not-yours"),
+        ({"NAME": "$result[deal]"}, "lead-unwritable"),
+        ({"COMPANY_TITLE": "ООО $Result [lead]"}, "lead-unwritable"),
         (None, "gate-not-found"),
     ],
 )
