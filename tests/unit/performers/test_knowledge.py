@@ -68,7 +68,10 @@ async def test_an_unknown_name_is_an_error_that_gives_the_nearest(tmp_path: Path
     async with a_world(tmp_path) as world:
         session = await world.session()
         found = await world.submit(session, effect("method.help", {"method": "crm.deal.updat"}))
-        assert (found.status, found.detail.partition("update, ")[0]) == ("refused", "there is no method 'crm.deal.updat'; near it: crm.deal.")
+        assert (found.status, found.detail.partition("update, ")[0]) == (
+            "refused",
+            "there is no method 'crm.deal.updat'; near it: crm.deal.",
+        )
         nothing = await world.submit(session, effect("method.help", {"method": "zzz"}, slot="t1/1/2"))
         assert (nothing.status, nothing.detail) == ("refused", "there is no method 'zzz'; near it: nothing")
         world.model.will(reply(step("method.help", {"method": "zzz"})), reply(text="Привет."))

@@ -63,8 +63,10 @@ CASES |= {
     "people and stages have names": (
         step("crm.deal.update", {"id": 500, "fields": {"ASSIGNED_BY_ID": 8, "STAGE_ID": "WON"}}),
         lambda _: None,
-        "Не сделано: изменение сделки №500 (Ответственный: Борис Седов; Стадия: Успех). Сделку №500 ведёт другой сотрудник, "
-        "у вас нет к ней доступа",
+        (
+            "Не сделано: изменение сделки №500 (Ответственный: Борис Седов; Стадия: Успех). Сделку №500 ведёт другой сотрудник, "
+            "у вас нет к ней доступа"
+        ),
     ),
     "a record that was to be made has none": (
         step("crm.deal.add", {"fields": {"TITLE": "Лютик", "ASSIGNED_BY_ID": "@user:Зоя", "COMPANY_ID": "@created:1"}}),
