@@ -16,14 +16,13 @@ from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, pla
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
-from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.ports import Ledger, Names
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.gate.decide.part_owners import OF_PARTS, is_maker, load_wholes
 from orchestrator.gate.preview.field_words import format_field_value, name_field
 from orchestrator.gate.preview.format_values import Reader, shorten_value
-from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo import undo_policy
 from orchestrator.gate.undo.undo_conflict import build_last_editor_args, find_last_editor
 from orchestrator.gate.undo.undo_policy import UndoPart

@@ -69,8 +69,6 @@ def _names_part(line: PreviewLine, call: Call) -> bool:
     )
 
 
-__all__ = ["Names", "find_verb", "preview"]
-
 log = logging.getLogger(__name__)
 
 KIND = "entityTypeId"

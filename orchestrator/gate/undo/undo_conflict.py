@@ -10,9 +10,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.before_image import build_before_image, find_context_field
 from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Refuse
+from orchestrator.gate.call.ports import Names
 from orchestrator.gate.preview.field_words import format_field_value, name_field
 from orchestrator.gate.preview.format_values import Reader, shorten_value
-from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo.undo_policy import find_task_state
 from state.stored import JsonObject
 
