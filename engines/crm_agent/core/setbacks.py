@@ -63,7 +63,10 @@ class StepResult:
 
     @property
     def is_open(self) -> bool:
-        return self.status != "ok" and (self.notice is None or self.notice.code not in _GIVEN_UP)
+        code = self.notice.code if self.notice is not None else ""
+        if self.status == "ok" or code in _GIVEN_UP:
+            return False
+        return not (code in _MISTAKES and is_only_reading([self.entry.method]))  # a wrongly written read is no plan to go on with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
