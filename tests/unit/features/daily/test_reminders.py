@@ -281,3 +281,27 @@ async def test_a_store_that_cannot_be_written_leaves_it_unknown(home: Home) -> N
     home.world.store.put_inbox = full  # type: ignore[method-assign]
     outcome = await home.world.submit(session, wish())
     assert outcome.status == "unknown"  # type: ignore[union-attr]
+
+
+async def test_two_reminders_are_corrected_at_once(home: Home) -> None:
+    """Each by its own place in the list, though the first has moved by the time of the second; both are told, and both come once."""
+    session = await kept(home)
+    await home.world.submit(session, wish(slot="t1/1/2", at="2026-11-27T12:00:00+03:00", text="отправить КП"))
+    await home.work(session)
+    home.rows()
+    moves = [
+        step("reminder.move", {"reminder": f"@reminder:{number}", "at": f"2026-11-28T{hour}:00:00+03:00"})
+        for number, hour in ((1, 15), (2, 10))
+    ]
+    home.world.model.will(reply(*moves), reply(text="Перенёс."))
+    await home.world.turn(session, message("перенеси первое напоминание на субботу в 15, перенеси второе на субботу в 10"))
+    await home.work(session)
+    moved = [row.body for row in home.rows() if row.kind == "reminder"]
+    assert [(body["what"], body["text"], body["when"][-5:]) for body in moved] == [
+        ("moved", TEXT, "15:00"),
+        ("moved", "отправить КП", "10:00"),
+    ]
+    assert {timer.due_at.isoformat() for timer in home.world.sql.list_due_timers(MONDAY + timedelta(days=30))} == {
+        "2026-11-28T12:00:00+00:00",
+        "2026-11-28T07:00:00+00:00",
+    }
