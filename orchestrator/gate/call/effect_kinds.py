@@ -3,7 +3,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
-from orchestrator.domain.own_reads import OWN_READS
+from orchestrator.domain.own_reads import NEXT, OWN_READS
 from orchestrator.gate.call import reminders
 from orchestrator.gate.call.kinds import file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod
@@ -22,6 +22,12 @@ _WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
     """A model proposes reminder.add with the kind "bitrix"."""
     return _WITHOUT_KIND.get(method.strip(), kind) if kind == "bitrix" else kind
+
+
+def list_steps_like(name: str) -> list[str]:
+    """Those of code whose names begin alike: reminder.add for reminders.create."""
+    family = name.strip().lower().partition(".")[0].rstrip("s")
+    return [step for step in (*_WITHOUT_KIND, NEXT) if step.partition(".")[0] == family]
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:

@@ -62,6 +62,8 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
         return spec
     code = "gate-method-unknown" if is_method_name(name) else "gate-method-odd"
     core = name.strip("/").removesuffix(".json").removesuffix(".xml")
+    if own := effect_kinds.list_steps_like(core):
+        raise build_refusal(code, method=name, hint=f" There is: {', '.join(own)}.")
     near = find_nearest_method(core, catalogue)
     raise build_refusal(code, method=name, hint=f" Did you mean {near}?" if near else "")
 

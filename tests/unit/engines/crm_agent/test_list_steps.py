@@ -51,6 +51,9 @@ def test_only_lists_have_a_limit() -> None:
             {"at": "2026-11-23T15:00:00+03:00", "text": "x", "who": "me"},
             "reminder.add has no parameter who. It takes: at, text, deal, lead",
         ),
+        ("reminder.create", {"text": "x"}, "There is: reminder.add, reminder."),
+        ("history.get", {"deal": 481}, "There is: history.of."),
+        ("list.more", {}, "There is: list.next."),
         ("crm.deal.list", {"page": 2}, "crm.deal.list has no parameter page. It takes: "),
     ],
 )
