@@ -66,7 +66,8 @@ class StepResult:
         code = self.notice.code if self.notice is not None else ""
         if self.status == "ok" or code in _GIVEN_UP:
             return False
-        return not (code in _MISTAKES and is_only_reading([self.entry.method]))  # a wrongly written read is no plan to go on with
+        # A wrongly written read is no plan to go on with; one that the portal refused may succeed later.
+        return not (code in _MISTAKES - {"portal-refused"} and is_only_reading([self.entry.method]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -330,7 +330,7 @@ async def test_a_record_that_was_not_found_is_made_good_by_one_of_that_title(wor
 @pytest.mark.req("S004-X7")
 @pytest.mark.parametrize(("code", "method", "stays"), [
     ("gate-param-unknown", "crm.deal.list", False), ("not-found", "crm.deal.get", False), ("gate-param-unknown", UPDATE, True),
-    ("portal-not-reached", "crm.deal.list", True),
+    ("portal-not-reached", "crm.deal.list", True), ("portal-refused", "crm.deal.list", True),
 ])  # fmt: skip
 def test_a_wrongly_written_read_is_no_plan_to_go_on_with(code: str, method: str, stays: bool) -> None:  # noqa: FBT001 - a table
     """«Продолжай» would only fail again; a change, and a read that the portal did not answer, are still wanted."""
