@@ -12,7 +12,7 @@ import orjson
 
 from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Outcome, to_written_params
+from orchestrator.domain.effect import UNSTORED, Outcome, to_written_params
 from orchestrator.sessions.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
 from state.audit_log.records import encode_record, find_log_user
@@ -220,7 +220,7 @@ def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = descr
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, object]:
-    fields = outcome.model_dump(mode="json", exclude={"preview", "repeat_of", "decided"})
+    fields = outcome.model_dump(mode="json", exclude={"preview", *UNSTORED} - {"call"})
     return {**fields, "call": to_written_params(outcome.method, outcome.call)}
 
 
