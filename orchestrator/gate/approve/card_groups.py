@@ -14,7 +14,7 @@ from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Previe
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
-from orchestrator.gate.approve.plan_slots import follow_back, index_replaced, parse_step
+from orchestrator.gate.approve.plan_slots import find_origin_slot, list_plan_cards, parse_step, select_current
 from orchestrator.gate.approve.run_approved import find_freeze_notice
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
@@ -141,7 +141,7 @@ def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
     placed = _list_versions(card, cards)
     if len(placed) < _FEWEST:
         return None
-    steps = [_select_current(versions) for versions in placed.values()]
+    steps = [select_current(versions) for versions in placed.values()]
     members = [step for step in steps if step.is_known]
     if len(members) < _FEWEST or not _fits(list(placed.values())):
         return None
@@ -158,7 +158,7 @@ def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
     placed = _list_versions(card, cards)
     if len(placed) < _FEWEST or _fits(list(placed.values())):
         return []
-    waiting = [current for versions in placed.values() if (current := _select_current(versions)).is_waiting]
+    waiting = [current for versions in placed.values() if (current := select_current(versions)).is_waiting]
     return list({one.confirmation_id: one for one in (_find_anchor(placed), *waiting) if one.is_known}.values())
 
 
@@ -178,18 +178,11 @@ def list_shown_cards(state: SessionState, key: str) -> list[Card]:
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
     """Cards of the plan by the number of their step; empty for a card that no plan led to."""
-    replaced = index_replaced(cards)
-    plan, _ = parse_step(follow_back(card, replaced).slot)
+    plan, _ = parse_step(find_origin_slot(card, cards))
     versions: dict[int, list[Card]] = {}
-    for version in cards.values() if plan else ():
-        own_plan, number = parse_step(follow_back(version, replaced).slot)
-        if own_plan == plan:
-            versions.setdefault(number, []).append(version)
+    for number, version in list_plan_cards(plan, cards) if plan else ():
+        versions.setdefault(number, []).append(version)
     return dict(sorted(versions.items()))
-
-
-def _select_current(versions: Sequence[Card]) -> Card:
-    return max(versions, key=lambda version: (version.status != "superseded", version.requested_at))
 
 
 def _find_anchor(placed: Mapping[int, Sequence[Card]]) -> Card:

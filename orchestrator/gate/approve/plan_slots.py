@@ -1,7 +1,7 @@
 """Which step of which plan a card belongs to, also if a person edited its values or it was asked again."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from state.model.card import Card
@@ -24,6 +24,16 @@ def parse_step(slot: str) -> tuple[str, int]:
     """(plan, number of the step); ("", 0) for a call of no plan."""
     place = _STEP.fullmatch(slot)
     return (place["plan"], int(place["number"])) if place is not None else ("", 0)
+
+
+def list_plan_cards(plan: str, cards: Mapping[str, Card]) -> Sequence[tuple[int, Card]]:
+    """Every version of every card of the plan, with the number of its step."""
+    places = ((parse_step(slot), cards[key]) for key, slot in find_origin_slots(cards).items())
+    return [(number, card) for (own_plan, number), card in places if own_plan == plan]
+
+
+def select_current(versions: Sequence[Card]) -> Card:
+    return max(versions, key=lambda version: (version.status != "superseded", version.requested_at))
 
 
 def index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:

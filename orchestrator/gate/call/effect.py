@@ -220,6 +220,8 @@ class Facts:
     """Created by the call that this one undoes: an undo deletes nothing else."""
     made: frozenset[Target] = frozenset()
     """Others' records that the requester made through this program and so may change."""
+    handed_over: frozenset[Target] = frozenset()
+    """Records that only steps of the same plan took from the requester, approved by a person."""
     call_partners: Mapping[Target, Sequence[CallPartner]] = field(default_factory=dict)
     """Where a call is added without saying with whom, those it may be, the main one first."""
     sender: Sender | None = None

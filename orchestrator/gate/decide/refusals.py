@@ -217,7 +217,7 @@ def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
         whole = facts.wholes.get(part)
         if whole is None and mode != "shadow":  # shadow reads nothing, and runs nothing either
             yield refuse("gate-unscoped", method=call.method)
-        elif whole is not None and not whole.is_visible and not _is_linked(call, whole.target, facts):
+        elif whole is not None and not (whole.is_visible or whole.target in facts.handed_over or _is_linked(call, whole.target, facts)):
             yield refuse("gate-not-yours", entity=whole.target[0], id=whole.target[1])
 
 
@@ -252,7 +252,11 @@ def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts:
         elif record is None:
             if mode != "shadow":  # shadow reads nothing, and runs nothing either
                 yield refuse("gate-unread", entity=entity, id=number)
-        elif not (may_touch(actor, definition, record) or (entity, number) in facts.made or _is_linked(call, (entity, number), facts)):
+        elif not (
+            may_touch(actor, definition, record)
+            or (entity, number) in facts.made | facts.handed_over
+            or _is_linked(call, (entity, number), facts)
+        ):
             yield refuse("gate-not-yours", entity=entity, id=number)
 
 
