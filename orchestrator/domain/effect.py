@@ -11,6 +11,8 @@ from state.stored import JsonObject
 
 ALREADY_SO: Final = frozenset({"gate-already-so", "came-back-done"})
 """The record holds the values, or the call ran before the backup."""
+WAITS_ALREADY: Final = "card-waits-already"
+"""A card of an earlier request asks for the same."""
 COMPUTED_CHANGED: Final = "computed-changed"
 """A computed value's record has changed, so the approved call was not made."""
 
@@ -139,6 +141,8 @@ class Provenance(Frozen):
     prose: bool = False
     pasted: bool = False
     targets: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
+    """Records that code showed the person, or that people named before, with no free text of others since."""
     external: tuple[str, ...] = ()
     runs: frozenset[int] = frozenset()
     """Hashes of free text of others, by `orchestrator.language.word_runs`."""
@@ -152,11 +156,34 @@ STAND_IN: Final = 999_999_937
 """For a record not made yet, in calls that are only drawn and never sent."""
 
 
+class NewRecord(Frozen):
+    """What a step of the plan is to make, with the number that stands for it till then."""
+
+    kind: str
+    stand_in: int
+    method: str
+    params: JsonObject
+    slot: str = ""
+
+
 class FollowingStep(Frozen):
+    """`made` is the kind of the record that the card's call makes."""
+
     method: str
     params: JsonObject
     made: str
     slot: str = ""
+    beside: tuple[NewRecord, ...] = ()
+    """Records that it needs of other steps."""
+
+
+class MissedStep(Frozen):
+    """An earlier step of the plan that has no card of this turn and did not run; `waiting` for a card of an earlier request."""
+
+    method: str
+    params: JsonObject
+    slot: str
+    why: Literal["refused", "unknown", "waiting"]
 
 
 class Effect(Frozen):
@@ -183,7 +210,10 @@ class Effect(Frozen):
     confirmation_decision: str | None = None
     withdraws: str = ""
     """The card that a denial means; "" for the one with the same call."""
+    is_held: bool = False
+    """Nobody is asked about it: a step of the plan that needs its record is refused."""
     following: tuple[FollowingStep, ...] = ()
+    missed: tuple[MissedStep, ...] = ()
     slot: str = ""
     in_place_of: str = ""
     """The slot of the plan's step whose card it replaces; "" for a call of its own."""

@@ -1,13 +1,13 @@
 """The interface between an engine, which works out what to do, and the turn: all it reaches goes through the turn."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
 
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
+from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending, Provenance
 from orchestrator.domain.models import ModelRequest, ToolCall
 from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
@@ -196,8 +196,11 @@ class TurnContext(Protocol):
     def count_changes(self, effect: Effect) -> int:
         """0 if the effect only reads."""
 
-    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
-        """Return whether the person has not clearly ordered the effect. `made`: the kind of record that an earlier step makes for it."""
+    async def find_refusal(self, effect: Effect, records: Sequence[NewRecord]) -> Outcome | None:
+        """Return why the effect, which waits for `records` of its plan, would be refused; None also if that cannot be known yet."""
+
+    async def needs_consent(self, effect: Effect, made: Collection[tuple[str, int]] = ()) -> bool:
+        """Return whether the person has not clearly ordered the effect. `made`: records that earlier steps make for it."""
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before anything external follows from it."""

@@ -9,9 +9,10 @@ from typing import assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
-from orchestrator.domain.effect import STAND_IN, Effect, Outcome, Pending
+from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
+from orchestrator.gate.approve.collect_facts import complete_facts
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
 from orchestrator.gate.approve.covered_steps import ProposedStep, find_covering_card, list_covered
 from orchestrator.gate.approve.duplicates import (
@@ -22,11 +23,13 @@ from orchestrator.gate.approve.duplicates import (
     find_open_card,
     restore_outcome,
 )
+from orchestrator.gate.approve.missed_steps import add_missed_step
 from orchestrator.gate.approve.planned_steps import add_planned_rows
+from orchestrator.gate.approve.refused_steps import build_held, build_refusal_event, build_refused
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult, refuse_unchanged
 from orchestrator.gate.call.before_image import build_before_image
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.policy import Policy
@@ -37,8 +40,7 @@ from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
-from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
-from orchestrator.gate.decide.sum_history import find_first_sums
+from orchestrator.gate.decide.following_checks import find_refusal
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
@@ -48,9 +50,6 @@ from orchestrator.gate.preview.compare_words import add_comparisons
 from orchestrator.gate.preview.following_steps import draw_following
 from orchestrator.gate.preview.preview import find_verb, preview_for
 from orchestrator.gate.preview.reason_names import name_reasons
-from orchestrator.gate.undo.undo_policy import find_undone
-from state.canonical import NotCanonical, dumps
-from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.model.card import NO_CARD, Card
 from state.stored import JsonObject
@@ -152,12 +151,27 @@ class Gate:
             return 0 if spec is not None and spec.reads_only else 1
         return sum(not leaf.reads_only for leaf in call.leaves)
 
+    async def find_refusal(
+        self, effect: Effect, records: Sequence[NewRecord], *, actor: Actor, mode: Mode, ledger: Ledger
+    ) -> Outcome | None:
+        """Why the effect would be refused once the records it waits for are there, as far as it can be known. Nothing is stored."""
+        refusal = await find_refusal(effect, records, actor=actor, mode=mode, deps=self._deps, now=ledger.now)
+        return build_refused(effect, build_effect_id(effect.slot), refusal) if refusal is not None else None
+
     async def needs_consent(
-        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, record_kind: str = "", denied: Collection[str] = ()
+        self,
+        effect: Effect,
+        *,
+        actor: Actor,
+        mode: Mode,
+        turn_id: str,
+        ledger: Ledger,
+        made: Collection[Target] = (),
+        denied: Collection[str] = (),
     ) -> bool:
         """Whether `submit` would ask because the person has not clearly ordered it. Nothing is stored.
 
-        `record_kind`: a step of the plan makes the effect's record, for whose number a stand-in stands.
+        `made`: steps of the plan make these records, for whose numbers stand-ins stand.
         """
         effect_id = build_effect_id(effect.slot)
         case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
@@ -165,11 +179,12 @@ class Gate:
         if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
             return False
         try:
-            facts = Facts(records={(record_kind, STAND_IN): {}}) if record_kind else await self._collect_facts(case, call)
-            actor = actor.model_copy(update={"sees": "all"}) if record_kind else actor  # who makes a record may see it
+            facts = Facts(records={target: {} for target in made}) if made else await self._collect_facts(case, call)
+            actor = actor.model_copy(update={"sees": "all"}) if made else actor  # who makes a record may see it
         except BitrixError:  # the step will be refused
             return False
-        _, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
+        unseen = effect.model_copy(update={"provenance": effect.provenance.model_copy(update={"shown": frozenset()})})
+        _, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=unseen)
         return isinstance(verdict, Ask) and any(reason.args.get("reason", reason.code) in CONSENT_REASONS for reason in verdict.reasons)
 
     def _normalize(self, effect: Effect, actor: Actor) -> Call | Refuse:
@@ -208,6 +223,8 @@ class Gate:
                     call=dict(call.params),
                     preview=(await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)).to_json(),
                 )
+            case Ask() if case.effect.is_held:
+                return await self._refuse(case, build_held(call))
             case Ask():
                 covering = await self._find_covering_card(case, call, facts, verdict)
                 return await self._run(case, call, facts, covering) if covering else await self._ask(case, call, facts, verdict)
@@ -290,6 +307,7 @@ class Gate:
         person_text = case.effect.provenance.person_text
         verdict = replace(verdict, reasons=tuple(await add_comparisons(reasons, call, facts, person_text, self._deps.records.reference)))
         order = self._build_order(case, call, facts, build_call_label(call, preview))
+        verdict = await add_missed_step(verdict, call, case.effect.missed, case.actor, self._deps)
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
             return build_pending(entry, method=call.method, turn_id=case.turn_id)
@@ -314,29 +332,12 @@ class Gate:
         )
 
     async def _record_refusal(self, case: _Case, verdict: Refuse) -> None:
-        event = StepRefused(
-            turn_id=case.turn_id,
-            slot=case.effect.slot,
-            method=case.effect.method,
-            params=_to_storable(case.effect.params),
-            code=verdict.reason.code,
-            detail=verdict.detail,
-            args=dict(verdict.reason.args),
-        )
+        event = build_refusal_event(case.effect, case.turn_id, verdict)
         await case.ledger.buffer(event, actor=case.actor.key)
 
     async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
         await self._record_refusal(case, verdict)
-        return Outcome(
-            status="refused",
-            effect_id=case.effect_id,
-            method=case.effect.method,
-            reason=verdict.reason,
-            detail=verdict.detail,
-            foreign_text=verdict.foreign_text,
-            is_form=verdict.is_form,
-            call=dict(case.effect.params),
-        )
+        return build_refused(case.effect, case.effect_id, verdict)
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
         """The model may withdraw its own step, but never approve one (S004-12, A1, A10)."""
@@ -369,18 +370,12 @@ class Gate:
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         only_planned = case.mode == "shadow" and call.reads_only
-        begun_changes = await self._deps.count_changes(call, case.actor, case.ledger)
-        facts = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
+        slot, deps = case.effect.slot, self._deps
+        facts = Facts(by_webhook=deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, deps)
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
-            facts,
-            today=case.ledger.now.date(),
-            named_people=await find_named_people(call, case.effect.provenance, case.actor, self._deps),
-            written=begun_changes,
-            first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
-            own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),
-            undone=await find_undone(case.effect.slot, case.ledger),
-            made=await find_made_records(call, facts.records, case.actor, self._deps, case.ledger),
+            await complete_facts(facts, call, case.actor, slot=slot, place=slot, deps=deps, ledger=case.ledger),
+            named_people=await find_named_people(call, case.effect.provenance, case.actor, deps),
             denied_at=denied.at if denied else "",
             denied_by=denied.by if denied else "",
             denied_in_turn=not {get_essence(one) for one in (call, *call.leaves)}.isdisjoint(case.denied),
@@ -405,12 +400,3 @@ class Gate:
             is_computed=case.effect.is_computed,
             is_count=case.effect.is_count,
         )
-
-
-def _to_storable(params: JsonObject) -> dict[str, object]:
-    """Or why they are no JSON: a refusal must be recorded even then."""
-    try:
-        dumps(params)
-    except NotCanonical as error:
-        return {"unreadable": str(error)}
-    return dict(params)

@@ -326,6 +326,9 @@ class Session:
             return known.setdefault(effect_id, row)  # a row buffered meanwhile is newer
         return known[effect_id]
 
+    async def load_blob(self, digest: str) -> str | None:
+        return await self._store.load_blob(digest)
+
     async def find_home(self, stream: str) -> str:
         key = to_lease_key(stream)
         if not key.startswith(RUN):

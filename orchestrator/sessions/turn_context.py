@@ -1,7 +1,7 @@
 """`Context`: an engine's access to journal, gate and model while it works on one turn."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.budget import to_month
-from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance, to_written_params
+from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending, Provenance, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outputs import Notice, Reply
@@ -37,6 +37,7 @@ from state.events.base import Event
 from state.events.calls import CallSucceeded
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
+from state.journal.blobs import parse_blob
 from state.journal.store import EffectRow, StoredEvent
 from state.journal.thread_worker import run_to_end
 from state.model.session_state import SessionState
@@ -118,10 +119,10 @@ def _find_answered_reads(events: Sequence[StoredEvent]) -> Mapping[str, CallSucc
     return answered
 
 
-def _restore_read(read: CallSucceeded) -> Outcome:
-    common = {name: getattr(read, name) for name in ("effect_id", "method", "call_class", "result", "total", "commands", "unchanged")}
+def _build_read_outcome(read: CallSucceeded, result: object) -> Outcome:
+    common = {name: getattr(read, name) for name in ("effect_id", "method", "call_class", "total", "commands", "unchanged")}
     sums = read.sums or ({} if read.seen.get("reason") else None)
-    return Outcome.model_validate({**common, **read.seen, "status": "succeeded", "sums": sums, "call": read.params})
+    return Outcome.model_validate({**common, **read.seen, "result": result, "status": "succeeded", "sums": sums, "call": read.params})
 
 
 def describe_service_answer(done: NodeDone) -> JsonObject:
@@ -341,8 +342,9 @@ class Context:
         """
         if effect.slot in self.recorded.told.slots and (known := await self._restore_told(effect.slot)) is not None:
             return known
-        if (read := self.recorded.reads.get(effect.slot)) is not None:  # the model has answered on it: it is not read anew
-            restored = _restore_read(read)
+        read = self.recorded.reads.get(effect.slot)
+        restored = await self._restore_read(read) if read is not None else None
+        if restored is not None:  # the model has answered on it: it is not read anew
             self._record_call(effect, restored)
             return restored
         watch = ReadProgress(self._show_count)
@@ -353,10 +355,14 @@ class Context:
         """0 for a read."""
         return self._gate.count_changes(effect, actor=self.actor)
 
-    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
+    async def find_refusal(self, effect: Effect, records: Sequence[NewRecord]) -> Outcome | None:
+        """See `TurnContext.find_refusal`."""
+        return await self._gate.find_refusal(effect, records, actor=self.actor, mode=self.mode, ledger=self._session)
+
+    async def needs_consent(self, effect: Effect, made: Collection[tuple[str, int]] = ()) -> bool:
         """Whether a person would be asked because they have not clearly ordered the effect.
 
-        `made` is the kind of a record that a step of the plan is to make.
+        `made` are records that steps of the plan are to make.
         """
         return await self._gate.needs_consent(
             effect,
@@ -364,9 +370,16 @@ class Context:
             mode=self.mode,
             turn_id=self.turn.turn_id,
             ledger=self._session,
-            record_kind=made,
+            made=made,
             denied=self._list_denied(),
         )
+
+    async def _restore_read(self, read: CallSucceeded) -> Outcome | None:
+        """None if its long result is gone."""
+        text = await self._session.load_blob(read.result_blob) if read.result_blob else None
+        if read.result_blob and text is None:
+            return None
+        return _build_read_outcome(read, parse_blob(text) if text is not None else read.result)
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """The step is neither sent nor judged again."""

@@ -218,5 +218,9 @@ rest-not-begun = { $count ->
    *[other] The plan stopped: { $count } further steps were not begun{ rest-named }. To come back to them, write “go on”
 }
 created-unnamed = This step was not begun: the number of the record that it belongs to is not known. Check the record and ask again
+step-held = { $named ->
+    [yes] Not created: “{ $title }”, because a step that needs this record cannot be done
+   *[no] The record was not created, because a step that needs it cannot be done
+}
 created-none = This step was not begun: the record that it belongs to was not created
 created-misplaced = It is unclear where the new record belongs: the step was left out

@@ -430,6 +430,14 @@ gate-sum-unnamed = The request names another sum: { $sum } is not in it
 gate-call-partner = You named “{ $name }”, and the record has no such contact: the call will be logged with “{ $who }”
 gate-file-field = The file that is there will be replaced, and the bot cannot bring it back: { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
+plan-step-missed = { $why ->
+    [waiting] The step before this one has not run yet: { $step }
+    [denied] The step before this one was denied: { $step }
+    [expired] Nobody approved the step before this one: { $step }
+    [unknown] Nobody knows whether the step before this one ran: { $step }
+    [partly] The step before this one ran only in part: { $step }
+   *[refused] The step before this one did not run: { $step }
+}
 gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back
 gate-replaces = Replaces what is there: { gate-field }

@@ -3,13 +3,13 @@
 Text of others makes every later write ask; this one the person has read and approved. Any other reason, value, record or place asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.card_view import CARD_ROOM, Preview
-from orchestrator.domain.effect import Effect, FollowingStep
+from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep
 from orchestrator.gate.approve.confirmations import Decision, check_entitlement
 from orchestrator.gate.approve.duplicates import decode_row
 from orchestrator.gate.call import critical_fields
@@ -19,10 +19,12 @@ from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide.consent import BESIDE, CONSENT_REASONS
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.gate.preview.following_steps import put_number
+from orchestrator.gate.preview.following_steps import put_numbers
 from state.clock import parse_iso
+from state.journal.store import EffectRow
 from state.model.card import Card
 from state.stored import JsonObject
 
@@ -62,12 +64,17 @@ async def find_covering_card(step: ProposedStep, verdict: Ask, deps: GateDeps, l
     if coverage is None:
         return None
     card, covered = coverage
-    expected = _build_expected(step, covered, card.created, deps)
+    makers = await _list_makers(card, covered, ledger)
+    if makers is None:
+        return None
+    expected = _build_expected(
+        step, covered, {stand_in: int(created.rpartition(":")[2]) for stand_in, (_, created) in makers.items()}, deps
+    )
     if isinstance(expected, Refuse) or expected.fingerprint != step.call.fingerprint:
         return None
-    if not _is_approved_for(card, step, verdict, deps) or not await _is_unchanged(card, step, deps, ledger):
+    if not _is_approved_for(card, step, verdict, deps):
         return None
-    return card
+    return card if all(_is_unchanged(row, created, step, deps) for row, created in makers.values()) else None
 
 
 def _is_coverable(call: Call) -> bool:
@@ -79,13 +86,26 @@ def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingSt
     if covered is None or card.status != "executed" or parse_iso(card.expires_at) <= ledger.now:
         return None
     is_own = card.turn_id == step.turn_id and card.requested_by == step.actor.key
-    following_step = FollowingStep.model_validate(covered)
-    is_made = card.created.rpartition(":")[0] == following_step.made and card.created.rpartition(":")[2].isdecimal()
-    return following_step if is_own and is_made and card.via in _SHOWS_STEPS else None
+    return FollowingStep.model_validate(covered) if is_own and card.via in _SHOWS_STEPS else None
 
 
-def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, deps: GateDeps) -> Call | Refuse:
-    params = put_number(covered.params, int(created.rpartition(":")[2]))
+async def _list_makers(card: Card, covered: FollowingStep, ledger: Ledger) -> Mapping[int, tuple[EffectRow, str]] | None:
+    """The calls that made the records that the step needs, and these, by stand-in; None if one was not made as the card shows it."""
+    needed = {STAND_IN: (card.effect_id, covered.made)}
+    needed |= {record.stand_in: (build_effect_id(record.slot), record.kind) for record in covered.beside}
+    makers: dict[int, tuple[EffectRow, str]] = {}
+    for stand_in, (effect_id, made) in needed.items():
+        row = await ledger.find_effect(effect_id)
+        created = str((row.outcome or {}).get("created") or "") if row is not None and row.status == "succeeded" else ""
+        kind, _, number = created.rpartition(":")
+        if row is None or kind != made or not number.isdecimal():
+            return None
+        makers[stand_in] = row, created
+    return makers
+
+
+def _build_expected(step: ProposedStep, covered: FollowingStep, numbers: Mapping[int, int], deps: GateDeps) -> Call | Refuse:
+    params = put_numbers(covered.params, numbers)
     effect = Effect(kind=step.effect.kind, method=covered.method, params=params, slot=step.effect.slot)
     return normalize(effect, catalogue=deps.catalogue, portal=step.call.portal, actor=step.actor, effect_id=step.effect_id)
 
@@ -103,13 +123,12 @@ def _is_approved_for(card: Card, step: ProposedStep, verdict: Ask, deps: GateDep
     return check_entitlement(step_card, decision, deps.catalogue) is None
 
 
-async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: Ledger) -> bool:
-    """The new record, if it was read, still has the title and owner that the card's call gave it."""
-    row = await ledger.find_effect(card.effect_id)
-    maker = decode_row(row, deps.catalogue) if row is not None and row.status == "succeeded" else None
+def _is_unchanged(row: EffectRow, created: str, step: ProposedStep, deps: GateDeps) -> bool:
+    """The new record, if it was read, still has the title and owner that its call gave it."""
+    maker = decode_row(row, deps.catalogue)
     if maker is None:
         return False
-    kind, _, number = card.created.rpartition(":")
+    kind, _, number = created.rpartition(":")
     record, entity = step.facts.records.get((kind, int(number))), maker.entities.get(kind)
     if record is None or entity is None:
         return True

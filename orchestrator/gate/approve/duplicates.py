@@ -6,7 +6,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import EffectOutcome, Outcome, Pending
+from orchestrator.domain.effect import WAITS_ALREADY, EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Refuse, Target, Verdict
 from orchestrator.gate.call.serialization import (
@@ -50,7 +50,7 @@ def find_open_card(state: SessionState, essence: str, actor: Actor) -> Card | No
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
     """For a request whose card is already open."""
-    notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
+    notice = Notice(code=WAITS_ALREADY) if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 

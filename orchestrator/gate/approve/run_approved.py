@@ -10,8 +10,10 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import COMPUTED_CHANGED, UNSTORED, Effect, Outcome, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.collect_facts import complete_facts
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import Drift, detect_drift, detect_redrawn_card
+from orchestrator.gate.approve.missed_steps import find_missed_step
 from orchestrator.gate.approve.plan_slots import find_origin_slot
 from orchestrator.gate.approve.planned_steps import add_planned_rows, shows_other_totals
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
@@ -26,8 +28,6 @@ from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, b
 from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
-from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
-from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
@@ -35,7 +35,7 @@ from orchestrator.gate.preview.call_labels import build_call_label
 from orchestrator.gate.preview.describe_drift import CHANGED, DRIFTED, build_drift_notice
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.undo.undo_conflict import check_undo_conflict
-from orchestrator.gate.undo.undo_policy import find_undone, parse_undo_slot
+from orchestrator.gate.undo.undo_policy import parse_undo_slot
 from state.clock import parse_iso
 from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
@@ -155,7 +155,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, judged, ledger)
     before = build_before_image(judged.call, judged.facts)
     new = await _find_replacement(judged, before, stored, entry, deps, ledger)
-    new = await _doubt_restored_card(row, judged, new, deps, ledger)
+    new = await _wait_for_missed_step(entry, judged, await _doubt_restored_card(row, judged, new, deps, ledger), ledger)
     if isinstance(new, Refuse):
         return await _refuse_run(row, new, ledger)
     if new is not None:
@@ -199,6 +199,18 @@ async def _doubt_restored_card(
     reasons = (doubt, *ask.reasons) if new is None else (*new.ask.reasons, doubt)
     known = new or ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=ask)
     return replace(known, ask=replace(known.ask, reasons=reasons))
+
+
+async def _wait_for_missed_step(
+    entry: Card, judged: _EvaluatedCall, new: ReplacementCard | Refuse | None, ledger: Ledger
+) -> ReplacementCard | Refuse | None:
+    """What reaches people is asked about once more, with the step before it that did not run."""
+    missed = None if isinstance(new, Refuse) else await find_missed_step(entry, ledger)
+    if missed is None or isinstance(new, Refuse):
+        return new
+    ask = new.ask if new is not None else judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
+    known = new or ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=ask)
+    return replace(known, ask=replace(ask, reasons=(missed, *ask.reasons)))
 
 
 def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse | None:
@@ -258,12 +270,8 @@ async def _evaluate_stored(
         if (ran := await check_restored_card(row, call, deps)) is not None:  # before the rest, which would only find nothing left to do
             return ran
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
-        first = await find_first_sums(call, facts, deps, ledger)
-        own = await find_own_parts(call, facts.records, actor, deps, ledger)
-        made_records = await find_made_records(call, facts.records, actor, deps, ledger)
-        begun_changes = await deps.count_changes(call, actor, ledger)
-        facts = replace(facts, today=ledger.now.date(), written=begun_changes, first_sums=first, own_parts=own, made=made_records)
-        facts = replace(facts, undone=await find_undone(stored.slot, ledger))
+        place = find_origin_slot(entry, ledger.state.cards)
+        facts = await complete_facts(facts, call, actor, slot=stored.slot, place=place, deps=deps, ledger=ledger)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:

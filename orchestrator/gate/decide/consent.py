@@ -25,6 +25,7 @@ from state.stored import JsonObject
 
 BESIDE: Final = "gate-beside"
 ORDERED: Final = "2. was it ordered"
+UNNAMED: Final = "gate-taint-target"
 QUESTIONS: Final[Mapping[str, str]] = {
     "gate-replaces": "1. does it only add",
     "gate-no-addition": "1. does it only add",
@@ -32,7 +33,7 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "gate-not-ordered": ORDERED,
     "gate-only-asked": ORDERED,
     "gate-not-plain": "3. is the message plain",
-    "gate-taint-target": "4. is the record named",
+    UNNAMED: "4. is the record named",
     "gate-taint-value": "5. is nothing borrowed",
     "gate-taint-outside": "5. is nothing borrowed",
     "gate-taint-prose": "5. is nothing borrowed",
@@ -145,7 +146,7 @@ def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user:
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
         is_own = (entity, number) == ("user", own_user)
         if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
-            yield ask("gate-taint-target", entity=entity, id=number)
+            yield ask(UNNAMED, entity=entity, id=number)
 
 
 def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:

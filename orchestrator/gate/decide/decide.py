@@ -5,7 +5,7 @@ never read here (S004-A1).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -161,6 +161,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     outer_reasons.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
     if not outer_reasons:
         return Allow()
+    outer_reasons = _leave_shown_records(call, outer_reasons, effect.provenance)
     outer_reasons.extend(_collect_loss_reasons(call, actor, facts))
     outer_reasons.extend(_collect_unnamed_sums(call, facts, effect))
     reasons = {notice.model_dump_json(): notice for notice in outer_reasons}.values() if len(outer_reasons) > 1 else outer_reasons
@@ -168,6 +169,19 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
     four_eyes = "two_people" in demanded or _find_largest_above(call, policy.four_eyes_above, policy, facts) is not None
     return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
+
+
+def _leave_shown_records(call: Call, reasons: list[Notice], provenance: Provenance) -> list[Notice]:
+    """Without the remark that a record was not named, where code showed it to the person: never if nothing else asks."""
+    if not provenance.shown or provenance.prose or "N" in call.classes:
+        return reasons
+    left = [notice for notice in reasons if not _is_about_shown(notice, provenance.shown)]
+    return left if any(str(notice.args.get("reason", notice.code)) != consent.BESIDE for notice in left) else reasons
+
+
+def _is_about_shown(notice: Notice, shown: Collection[str]) -> bool:
+    is_unnamed = str(notice.args.get("reason", notice.code)) == consent.UNNAMED
+    return is_unnamed and f"{notice.args.get('entity')}:{notice.args.get('id')}" in shown
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:

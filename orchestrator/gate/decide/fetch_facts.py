@@ -1,6 +1,7 @@
 """Reads from the portal what a check needs. Never writes."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -27,14 +28,16 @@ from orchestrator.language.title_matching import is_mentioned
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
+NOTHING_MADE: Final[Mapping[Target, JsonObject]] = {}
 
 
-async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Raises BitrixError if a record cannot be read."""
+async def fetch_facts(call: Call, actor: Actor, deps: GateDeps, *, made: Mapping[Target, JsonObject] = NOTHING_MADE) -> Facts:
+    """`made` are records that are not there yet, as they will be. Raises BitrixError if a record cannot be read."""
     if call.kind != "bitrix":
         return await _fetch_other_facts(call, actor, deps)
-    needed = find_needed_records(call, actor)
-    records = await load_lists(call, await deps.records.load_records(needed) if needed else {}, deps.records, deps.catalogue)
+    needed = tuple(target for target in find_needed_records(call, actor) if target not in made)
+    known_records = await load_lists(call, await deps.records.load_records(needed) if needed else {}, deps.records, deps.catalogue)
+    records = {**known_records, **made} if made else known_records
     wholes = await load_wholes(call, records, actor, deps)
     staff = await load_staff(call, actor, deps)
     known = Facts(

@@ -1,7 +1,7 @@
 """Splits a batch into commands, and builds it from the checked ones (S004-24 to S004-27). Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +28,7 @@ NEW_ID_PLACES = {
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
+_OUTWARD: Final = "N"
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
@@ -84,12 +85,17 @@ def find_reference_key(reference: object) -> str:
     return match[1] if match else ""
 
 
+def _tells_of_others(calls: Sequence[Call]) -> bool:
+    first = next((place for place, call in enumerate(calls) if not call.reads_only and _OUTWARD not in call.classes), len(calls))
+    return any(_OUTWARD in call.classes for call in calls[first + 1 :])
+
+
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
-    """Stops at the first error if `halt` is set or a command uses another's result.
+    """Stops at the first error if `halt` is set, a command uses another's result, or one tells people of others before it.
 
     Stored keys are sorted, which must not change the order: they carry their places if need be.
     """
-    stop = halt or any(call.references for call in calls)
+    stop = halt or any(call.references for call in calls) or _tells_of_others(calls)
     try:
         cmd = build_cmd(number_keys([Command(call.key, call.method, dict(call.params)) for call in calls]))
     except BatchError as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bitrix.errors import BitrixError
+from orchestrator.directory.created_references import REFERENCE
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import Effect
@@ -17,6 +18,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import _build_label_args, build_doubt_args, build_effect_id
 from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.gate.preview.following_steps import NEW_RECORD
 from orchestrator.gate.preview.preview import find_verb, preview, preview_for
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.language.text import Locale, trim_text
@@ -139,4 +141,9 @@ async def describe_proposal(effect: Effect, *, deps: GateDeps, portal: str, acto
             label = build_call_label(call, await preview_for(actor, call, Facts(), _LabelNames(deps.names)))
     except (BitrixError, TimeoutError):
         label = await build_offline_label(call, Facts(), actor)
-    return ProposalLabel(named={**(label or bare), "effect_id": effect_id}, essence=call.essence)
+    named = {name: _name_new_records(value, actor.locale) for name, value in (label or bare).items()}
+    return ProposalLabel(named={**named, "effect_id": effect_id}, essence=call.essence)
+
+
+def _name_new_records(value: object, locale: Locale) -> object:
+    return REFERENCE.sub(NEW_RECORD[locale], value) if isinstance(value, str) else value

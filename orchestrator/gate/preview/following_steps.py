@@ -35,22 +35,24 @@ log = logging.getLogger(__name__)
 _WORDS: Final = load_lexicon("card_fields")
 _WHEN: Final = _WORDS.read_titles("reminder_when")
 _WHAT: Final = _WORDS.read_titles("reminder_text")
+NEW_RECORD: Final = _WORDS.read_titles("unnamed_record")
 MOST: Final = 10
 _LOWEST: Final = 100_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Drawing:
-    maker: Call
+class _NewRecord:
+    """Drawn with `number`, which nobody can know, and shown with `title`."""
+
+    kind: str
     number: int
-    actor: Actor
-    deps: GateDeps
-    ledger: Ledger
+    title: str
+    fields: JsonObject
 
-    def name_record(self, text: str, title: str) -> str:
-        return self._shown.sub(lambda _: title, text)
+    def put_title(self, text: str) -> str:
+        return self._shown.sub(lambda _: self.title, text)
 
-    def has_record(self, text: str) -> bool:
+    def is_in(self, text: str) -> bool:
         return self._shown.search(text) is not None
 
     @property
@@ -59,47 +61,80 @@ class _Drawing:
         return re.compile(rf"(?:№\s?)?(?<!\d){digits[:3]}\D?{digits[3:6]}\D?{digits[6:]}(?!\d)")
 
 
-def put_number(params: JsonObject, number: int) -> dict[str, Any]:
-    """Puts the new record's number in place of its stand-in."""
-    return {name: _put(value, number) for name, value in params.items()}
+@dataclass(frozen=True, kw_only=True)
+class _Drawing:
+    maker: Call
+    actor: Actor
+    deps: GateDeps
+    ledger: Ledger
 
 
-def _put(value: object, number: int) -> object:
+def put_numbers(params: JsonObject, numbers: Mapping[int, int]) -> dict[str, Any]:
+    """Puts the numbers of new records in place of their stand-ins."""
+    return {name: _put(value, numbers) for name, value in params.items()}
+
+
+def _put(value: object, numbers: Mapping[int, int]) -> object:
     if isinstance(value, Mapping):
-        return {key: _put(item, number) for key, item in value.items()}
+        return {key: _put(item, numbers) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_put(item, number) for item in value]
+        return [_put(item, numbers) for item in value]
     if isinstance(value, str):
         kind, sign, rest = value.rpartition("_")
-        return f"{kind}{sign}{number}" if rest == str(STAND_IN) else value
-    return number if value == STAND_IN and not isinstance(value, bool) else value
+        return next((f"{kind}{sign}{number}" for stand_in, number in numbers.items() if rest == str(stand_in)), value)
+    return numbers.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 async def draw_following(
     steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> list[tuple[FollowingStep, Preview]]:
-    """With the title of the new record in place of its number."""
-    if not steps:
-        return []
-    number = _LOWEST + secrets.randbelow(9 * _LOWEST)
-    drawing = _Drawing(maker=maker, number=number, actor=actor, deps=deps, ledger=ledger)
-    title = find_new_title(maker)
+    """With the titles of new records in place of their numbers."""
+    drawing = _Drawing(maker=maker, actor=actor, deps=deps, ledger=ledger)
     drawn = [(step, await _draw(step, drawing)) for step in steps[:MOST]]
-    quoted_title = quote(title, actor.locale) if title else ""
-    return [(step, _name_record(preview, quoted_title, drawing)) for step, preview in drawn if preview is not None]
+    return [(step, preview) for step, preview in drawn if preview is not None]
+
+
+def _list_records(step: FollowingStep, drawing: _Drawing) -> dict[int, _NewRecord]:
+    """By their stand-ins."""
+    makers: dict[int, tuple[str, Call | None]] = {STAND_IN: (step.made, drawing.maker)}
+    for record in step.beside:
+        maker = _normalize(Effect(method=record.method, params=record.params, slot="maker"), drawing)
+        makers[record.stand_in] = record.kind, None if isinstance(maker, Refuse) else maker
+    numbers = secrets.SystemRandom().sample(range(_LOWEST, 10 * _LOWEST), len(makers))
+    titles = [find_new_title(maker) if maker is not None else "" for _, maker in makers.values()]
+    return {
+        stand_in: _NewRecord(
+            kind=kind,
+            number=number,
+            title=quote(title, drawing.actor.locale) if title else NEW_RECORD[drawing.actor.locale],
+            fields=dict(maker.written_fields) if maker is not None else {},
+        )
+        for (stand_in, (kind, maker)), number, title in zip(makers.items(), numbers, titles, strict=True)
+    }
+
+
+def _normalize(effect: Effect, drawing: _Drawing) -> Call | Refuse:
+    deps, performer = drawing.deps, drawing.deps.performers.get(effect.kind)
+    portal = performer.portal if performer else ""
+    return normalize(effect, catalogue=deps.catalogue, portal=portal, actor=drawing.actor, effect_id="following")
 
 
 async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
+    records = _list_records(step, drawing)
+    preview = await _draw_step(step, records, drawing)
+    return _name_records(preview, tuple(records.values())) if preview is not None else None
+
+
+async def _draw_step(step: FollowingStep, records: Mapping[int, _NewRecord], drawing: _Drawing) -> Preview | None:
     deps, actor, ledger = drawing.deps, drawing.actor, drawing.ledger
-    effect = Effect(method=step.method, params=put_number(step.params, drawing.number), slot=f"{drawing.maker.method}/following")
-    performer = deps.performers.get(effect.kind)
-    call = normalize(effect, catalogue=deps.catalogue, portal=performer.portal if performer else "", actor=actor, effect_id="following")
+    params = put_numbers(step.params, {stand_in: record.number for stand_in, record in records.items()})
+    call = _normalize(Effect(method=step.method, params=params, slot=f"{drawing.maker.method}/following"), drawing)
     if isinstance(call, Refuse):
         return Preview(verb="", entity="", method=step.method)
     if call.method == reminders.ADD:
         return Preview(verb="add", entity="reminder", method=step.method, lines=_list_reminder_lines(call, actor, ledger))
     sender = await load_sender(call, actor, deps)
-    facts = Facts(records={(step.made, drawing.number): dict(drawing.maker.written_fields)}, sender=sender)
+    facts = Facts(records={(record.kind, record.number): record.fields for record in records.values()}, sender=sender)
     call = sign_texts(call, facts, actor)
     try:
         return (await preview_for(actor, call, facts, deps.names, now=ledger.now)).model_copy(update={"method": step.method})
@@ -117,11 +152,15 @@ def _list_reminder_lines(call: Call, actor: Actor, ledger: Ledger) -> list[Previ
     return [PreviewLine(field=field, name=name[actor.locale], after=after) for field, name, after in lines if after]
 
 
-def _name_record(preview: Preview, title: str, drawing: _Drawing) -> Preview:
-    lines = [
-        line.model_copy(update={"before": drawing.name_record(line.before, title), "after": drawing.name_record(line.after, title)})
-        for line in preview.lines
-    ]
+def _name_records(preview: Preview, records: Sequence[_NewRecord]) -> Preview:
+    pairs = [(line, {"before": _put_titles(line.before, records), "after": _put_titles(line.after, records)}) for line in preview.lines]
+    lines = [line.model_copy(update=texts) for line, texts in pairs]
     preview_lines = [line for line in lines if line.after.strip()]
-    preview_title = "" if drawing.has_record(preview.title) else preview.title
+    preview_title = "" if any(record.is_in(preview.title) for record in records) else preview.title
     return preview.model_copy(update={"lines": preview_lines, "title": preview_title, "url": "", "id": None, "record": ""})
+
+
+def _put_titles(text: str, records: Sequence[_NewRecord]) -> str:
+    for record in records:
+        text = record.put_title(text)
+    return text
