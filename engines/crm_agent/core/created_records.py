@@ -1,13 +1,14 @@
-"""Fills in "@created:N", the record that step N of the same plan creates."""
+"""Fills in "@created:N", the record that step N of the same plan creates, and checks steps that need one before anybody is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from engines.crm_agent.core.plan import REFERENCE_SIGN, PlannedStep, replace_references
+from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, replace_references
+from engines.crm_agent.core.setbacks import WITHDRAWN
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
 from orchestrator.directory.created_references import REFERENCE
-from orchestrator.domain.effect import STAND_IN, FollowingStep, Outcome, Pending
+from orchestrator.domain.effect import STAND_IN, WAITS_ALREADY, Effect, FollowingStep, MissedStep, NewRecord, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 
@@ -38,45 +39,129 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
     """
     if REFERENCE_SIGN not in str(planned.step.params):
         return planned
-    values: dict[str, object] = {}
+    targets: dict[int, str] = {}
     for reference, number in _list_references(planned.step.params):
         result = results.get(number)
         if isinstance(result, Pending) or result == "waits":
             return Waits(number=number)
         if not isinstance(result, Outcome) or not result.created:
             return replace(planned, problem=_build_problem(reference, number, result))
-        resolution: Resolution = await _place(ctx, planned, reference, result.created)
-        if not isinstance(resolution, Resolved):
-            return replace(planned, problem=resolution if isinstance(resolution, Unresolved) else _build_problem(reference, number, result))
-        values[reference] = resolution.value
-    step = planned.step
-    return replace(planned, step=replace(step, params=replace_references(step.params, values))) if values else planned
+        targets[number] = result.created
+    return await _put_records(ctx, planned, targets) if targets else planned
 
 
-async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: int) -> tuple[FollowingStep, ...]:
-    """Steps that need the record of step `number`, with a stand-in for the record's number."""
-    if number == len(plan):
-        return ()
-    record_kind = await ctx.query("kind", method=plan[number - 1].step.method, params=plan[number - 1].step.params)
+async def list_following(
+    ctx: TurnContext, plan: Sequence[PlannedStep], number: int, results: Mapping[int, Submitted]
+) -> tuple[FollowingStep, ...]:
+    """Steps that need the record of step `number`, with stand-ins for the numbers of new records.
+
+    One that needs several records belongs to the first of these that is not there yet.
+    """
     steps: list[FollowingStep] = []
-    for planned in plan[number:]:
-        step = planned.step
-        references = [reference for reference, needed in _list_references(step.params) if needed == number]
-        if not references or planned.problem is not None or find_created(step.params) != [number]:
+    for place, planned in enumerate(plan[number:], start=number + 1):
+        needed = find_created(planned.step.params)
+        made = {one: result.created for one in needed if isinstance(result := results.get(one), Outcome) and result.created}
+        missing = [one for one in needed if one not in made]
+        if planned.problem is not None or not missing or min(missing) != number or max(needed) >= place:
             continue
-        places = {reference: await _place(ctx, planned, reference, f"{record_kind}:{STAND_IN}") for reference in references}
-        if all(isinstance(place, Resolved) for place in places.values()):
-            values = {reference: place.value for reference, place in places.items() if isinstance(place, Resolved)}
-            steps.append(
-                FollowingStep(method=step.method, params=replace_references(step.params, values), made=record_kind, slot=planned.slot)
-            )
+        records = {one: record for one in missing if (record := await _stand_for(ctx, plan, one)) is not None}
+        if len(records) < len(missing):
+            continue
+        own = records.pop(number)
+        targets = {**made, number: f"{own.kind}:{STAND_IN}", **{one: f"{record.kind}:{record.stand_in}" for one, record in records.items()}}
+        filled = await _put_records(ctx, planned, targets)
+        if filled.problem is None:
+            step = filled.step
+            beside = tuple(records.values())
+            steps.append(FollowingStep(method=step.method, params=step.params, made=own.kind, slot=planned.slot, beside=beside))
     return tuple(steps)
 
 
-async def _place(ctx: TurnContext, planned: PlannedStep, reference: str, target: str) -> Resolution:
+async def check_following(ctx: TurnContext, plan: Sequence[PlannedStep], provenance: Provenance) -> list[PlannedStep]:
+    """Steps that need a new record, with the problem that no approval could mend: it is told before anybody is asked."""
+    checked: list[PlannedStep] = []
+    for place, planned in enumerate(plan, start=1):
+        needed = find_created(planned.step.params) if planned.problem is None else []
+        checked.append(await _check_step(ctx, checked, place, planned, provenance) if needed else planned)
+    return checked
+
+
+def find_held(plan: Sequence[PlannedStep]) -> frozenset[int]:
+    """Steps that make a record for a step with a problem, by number."""
+    held: set[int] = set()
+    for number in range(len(plan), 0, -1):
+        planned = plan[number - 1]
+        if planned.problem is not None or number in held:
+            held |= {one for one in find_created(planned.step.params) if 0 < one < number and _makes_record(plan[one - 1])}
+    return frozenset(held)
+
+
+def list_missed(plan: Sequence[PlannedStep], results: Mapping[int, Submitted]) -> tuple[MissedStep, ...]:
+    """Of the steps of `plan`, all before the next one, those that did not run and have no card of this turn."""
+    fates = ((planned.step, planned.slot, _find_fate(results.get(number))) for number, planned in enumerate(plan, start=1))
+    return tuple(MissedStep(method=step.method, params=step.params, slot=slot, why=why) for step, slot, why in fates if why is not None)
+
+
+def _find_fate(result: Submitted | None) -> Literal["refused", "unknown", "waiting"] | None:
+    match result:
+        case Outcome(status="unknown"):
+            return "unknown"
+        case Outcome(status="refused", reason=reason) if not result.already:
+            return None if reason is not None and reason.code in WITHDRAWN else "refused"
+        case "problem":
+            return "refused"
+        case Pending() if result.notice is not None and result.notice.code == WAITS_ALREADY:
+            return "waiting"
+    return None
+
+
+async def _check_step(
+    ctx: TurnContext, earlier: Sequence[PlannedStep], place: int, planned: PlannedStep, provenance: Provenance
+) -> PlannedStep:
+    records: dict[int, NewRecord] = {}
+    for reference, number in _list_references(planned.step.params):
+        if number >= place:
+            return replace(planned, problem=_build_problem(reference, number, None))
+        if not _makes_record(earlier[number - 1]):
+            return replace(planned, problem=_build_problem(reference, number, "problem"))
+        record = await _stand_for(ctx, earlier, number)
+        if record is None:
+            return planned
+        records[number] = record
+    filled = await _put_records(ctx, planned, {number: f"{record.kind}:{record.stand_in}" for number, record in records.items()})
+    if filled.problem is not None:
+        return replace(planned, problem=filled.problem)
+    step = filled.step
+    effect = Effect(method=step.method, params=step.params, slot=planned.slot, provenance=provenance)
+    refused = await ctx.find_refusal(effect, tuple(records.values()))
+    if refused is None or refused.reason is None:
+        return planned
+    return replace(planned, problem=Unresolved(notice=refused.reason, detail=refused.detail))
+
+
+def _makes_record(planned: PlannedStep) -> bool:
+    return planned.step.method.lower().endswith(".add")
+
+
+async def _stand_for(ctx: TurnContext, plan: Sequence[PlannedStep], number: int) -> NewRecord | None:
+    step, slot = plan[number - 1].step, plan[number - 1].slot
+    kind = await ctx.query("kind", method=step.method, params=step.params)
+    return NewRecord(kind=kind, stand_in=STAND_IN - number, method=step.method, params=step.params, slot=slot) if kind else None
+
+
+async def _put_records(ctx: TurnContext, planned: PlannedStep, targets: Mapping[int, str]) -> PlannedStep:
+    """`targets` are such as "deal:512", by the numbers of their steps."""
+    values: dict[str, object] = {}
     step = planned.step
-    resolution: Resolution = await ctx.query("created", reference=reference, target=target, method=step.method, params=step.params)
-    return resolution
+    for reference, number in _list_references(step.params):
+        resolution: Resolution = await ctx.query(
+            "created", reference=reference, target=targets[number], method=step.method, params=step.params
+        )
+        if not isinstance(resolution, Resolved):
+            problem = resolution if isinstance(resolution, Unresolved) else _build_problem(reference, number, "problem")
+            return replace(planned, problem=problem)
+        values[reference] = resolution.value
+    return replace(planned, step=replace(step, params=replace_references(step.params, values)))
 
 
 def _build_problem(reference: str, number: int, result: Submitted | None) -> Unresolved:
@@ -86,16 +171,16 @@ def _build_problem(reference: str, number: int, result: Submitted | None) -> Unr
     if result is None:
         detail = f"{reference}: a step can only use the record of an earlier step of the same plan, and there is no step {number} before it"
     else:
-        detail = f"{reference}: step {number} created no record, so this step was not begun"
+        detail = f"{reference}: step {number} creates no record, so this step was not begun"
     return Unresolved(notice=_NONE, detail=detail)
 
 
-def _list_references(value: object) -> list[tuple[str, int]]:
-    if isinstance(value, str):
-        match = REFERENCE.fullmatch(value)
-        return [(value, int(match[1]))] if match is not None else []
-    if isinstance(value, Mapping):
-        return [reference for item in value.values() for reference in _list_references(item)]
-    if isinstance(value, (list, tuple)):
-        return [reference for item in value for reference in _list_references(item)]
-    return []
+def _list_references(value: object) -> Iterator[tuple[str, int]]:
+    if isinstance(value, str) and (match := REFERENCE.fullmatch(value)) is not None:
+        yield value, int(match[1])
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _list_references(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _list_references(item)

@@ -4,22 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from engines.crm_agent.core import prompt, turn_work
-from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, list_following
+from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, find_held, list_following, list_missed
 from engines.crm_agent.core.lists import (
     complete_select,
     find_missing,
     find_shown_steps,
     hide_markers,
     is_listable,
+    list_placed_records,
 )
 from engines.crm_agent.core.plan import (
     NameQuestion,
-    PlannedStep,
     ask_person,
     build_state_entry,
     plan_steps,
     resume_question,
 )
+from engines.crm_agent.core.planned_steps import PlannedStep
 from engines.crm_agent.core.run_offers import take_offers
 from engines.crm_agent.core.setbacks import find_repeated
 from engines.crm_agent.core.turn_end import finish_turn
@@ -80,6 +81,7 @@ class _Turn:
         self._results: dict[int, Submitted] = {}
         self._dialogue: list[dict[str, str]] = []
         self._is_told_missing = False
+        self._words = ""
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
         self._work.waiting = name_waiting(ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
@@ -186,6 +188,7 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration(iteration, [(planned.step.method, planned.step.params) for planned in plan])
         self._work.written = [step.params for step in blocks.steps]
+        self._words = blocks.assistant
         self._work.proposed, self._work.asks_beside = await self._foresee(plan)
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
@@ -258,7 +261,11 @@ class _Turn:
             self._results[number] = "problem"
             return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
-        effect = self._build_effect(planned).model_copy(update={"following": await list_following(self._ctx, plan, number)})
+        following = await list_following(self._ctx, plan, number, self._results)
+        is_held = number in find_held(plan) and self._work.iteration < self._agent.max_iterations
+        effect = self._build_effect(planned).model_copy(
+            update={"following": following, "is_held": is_held, "missed": list_missed(plan[: number - 1], self._results)}
+        )
         result = self._results[number] = await self._ctx.submit(effect)
         if planned.replaces:
             await self._withdraw_replaced(planned, result)
@@ -277,7 +284,7 @@ class _Turn:
             method=step.method,
             params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
             comment=step.comment,
-            provenance=self._work.build_provenance(),
+            provenance=self._work.build_provenance(list_placed_records(self._work, self._words)),
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
@@ -308,10 +315,11 @@ class _Turn:
         known = [one.model_copy(update={"provenance": provenance}) for one in writing if not find_created(one.params)]
         asks = [await self._ctx.needs_consent(one) for one in known]
         for number in range(1, len(plan)):
-            for step in await list_following(self._ctx, plan, number):
-                named_provenance = provenance.model_copy(update={"targets": provenance.targets | {f"{step.made}:{STAND_IN}"}})
+            for step in await list_following(self._ctx, plan, number, {}):
+                made = [(step.made, STAND_IN), *((record.kind, record.stand_in) for record in step.beside)]
+                named_provenance = provenance.model_copy(update={"targets": provenance.targets | {f"{kind}:{one}" for kind, one in made}})
                 effect = Effect(method=step.method, params=step.params, slot=step.slot, provenance=named_provenance)
-                asks.append(await self._ctx.needs_consent(effect, made=step.made))
+                asks.append(await self._ctx.needs_consent(effect, made=made))
         return self._work.proposed, any(asks)
 
     async def _finish(self, reason: EndReason, assistant: str, *, goes_on: bool = False) -> TurnEnd:

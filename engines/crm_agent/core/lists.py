@@ -13,6 +13,7 @@ from orchestrator.domain.outputs import Notice, Table, Text
 from orchestrator.domain.own_reads import NEXT
 from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import Step
+from state.model.shown_lists import KEEP_ROWS
 from state.stored import JsonObject
 
 
@@ -68,6 +69,7 @@ _FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "crm.company.list": ("ID", "TITLE"),
     "crm.quote.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
     "crm.item.list": ("id", "title"),
+    "crm.activity.list": ("PROVIDER_ID",),
     "tasks.task.list": ("ID", "TITLE"),
 }
 _TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "CREATED_DATE")
@@ -119,9 +121,11 @@ def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> Jso
     select = params.get("select")
     if not isinstance(select, list) or "*" in select:
         return params
-    if is_grouped and name != "tasks.task.list":
+    if is_grouped and name not in {"tasks.task.list", "crm.activity.list"}:
         return {key: value for key, value in params.items() if key != "select"}
     have = {_flatten(one) for one in select}
+    if name == "crm.activity.list" and "subject" not in have:  # the provider says who may have written the subject
+        return params
     if name == "crm.item.list":
         of_kind = _ITEM_FIELDS.get(str(params.get("entityTypeId")), ("currencyId",) if "opportunity" in have else ())
         needed = (*needed, *of_kind)
@@ -165,6 +169,13 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
             notices.append(Notice(code="columns-unknown", args={"count": len(unknown)}))
     _add_text(parts, assistant[position:])
     return PlacedLists(parts=tuple(parts), notices=tuple(notices))
+
+
+def list_placed_records(work: TurnWork, assistant: str) -> frozenset[str]:
+    """Records in the first rows of the lists that the answer shows."""
+    places = (_find_place(work, match, list_order(work)) for match in _MARKER.finditer(assistant))
+    rows = (row for place in places if place is not None for row in work.lists[place].table.rows[:KEEP_ROWS])
+    return frozenset(row.target for row in rows if row.target)
 
 
 def find_missing(work: TurnWork, assistant: str) -> tuple[str, ...]:

@@ -4,19 +4,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, assert_never
+from typing import assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
+from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
+from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, replace_references
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
-from orchestrator.directory.field_references import find_doubled_keys, find_key_reference, replace_key
+from orchestrator.directory.field_references import find_doubled_keys, find_key_reference
 from orchestrator.directory.value_references import find_field
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
@@ -29,23 +31,6 @@ from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 from state.model.shown_lists import QUESTION, ShownList, ShownRow
 from state.stored import JsonObject
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedStep:
-    """A step with `problem` is not run. `slot` is "<turn>/<iteration>/<step>", `dates` what its periods were taken for."""
-
-    slot: str
-    step: Step
-    problem: Unresolved | None = None
-    dates: tuple[str, ...] = ()
-    group_by: str = ""
-    """Counts the list by this field; "" for none."""
-    limit: int = 0
-    """Rows from the beginning; 0 for all."""
-    page: Page | None = None
-    replaces: str = ""
-    """The confirmation that it withdraws, or that it stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +66,9 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
             return settled_step
         replaces = waiting.confirmation_id if waiting is not None else ""
         settled.append(replace(settled_step, replaces=replaces, group_by=group_by, limit=limit))
-    await _record_plan(ctx, work, iteration=iteration, settled=settled)
-    return settled
+    checked = await check_following(ctx, settled, work.build_provenance())
+    await _record_plan(ctx, work, iteration=iteration, settled=checked)
+    return checked
 
 
 async def _settle_customers(ctx: TurnContext, work: TurnWork, planned: PlannedStep) -> PlannedStep | NameQuestion:
@@ -326,7 +312,6 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-REFERENCE_SIGN: Final = "@"
 _REFERENCE = re.compile(
     r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
 )
@@ -338,16 +323,6 @@ def find_references(value: object) -> list[str]:
     _collect(value, references)
     # What an option means depends on its field, so the fields come first.
     return sorted(dict.fromkeys(references), key=lambda reference: not reference.startswith("@field:"))
-
-
-def replace_references(value: object, values: Mapping[str, object]) -> Any:
-    if isinstance(value, str):
-        return values.get(value, value)
-    if isinstance(value, Mapping):
-        return {replace_key(key, values): replace_references(item, values) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [replace_references(item, values) for item in value]
-    return value
 
 
 def _collect(value: object, references: list[str]) -> None:

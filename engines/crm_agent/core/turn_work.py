@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final, assert_never
 
 from engines.crm_agent.core.message_orders import read_message
@@ -13,7 +14,8 @@ from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenanc
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
 from orchestrator.language.word_runs import hash_runs
-from state.model.session_state import SessionState
+from state.model.session_state import HistoryLine, SessionState
+from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 _MOST_LABELS: Final = 200
@@ -64,6 +66,8 @@ class TurnWork:
     runs: frozenset[int] = frozenset()
     """Text of others in the conversation, as hashes of its words."""
     targets: set[str] = field(default_factory=set)
+    shown: frozenset[str] = frozenset()
+    """See `Provenance.shown`; of earlier answers."""
     labels: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
@@ -89,6 +93,7 @@ class TurnWork:
 
     def take_up(self, provenance: Provenance) -> None:
         self.targets |= provenance.targets
+        self.shown |= provenance.shown
         self.message = provenance.message or MessageFacts()
         self.take_up_origins(provenance)
 
@@ -154,9 +159,10 @@ class TurnWork:
         """The message orders as much as the answer proposes, so that not all of it asks a person."""
         return self.message.is_plain and self.made + self.proposed <= self.message.orders
 
-    def build_provenance(self) -> Provenance:
-        """Where the words of the next step may come from, by which the gate judges it."""
+    def build_provenance(self, placed: frozenset[str] = frozenset()) -> Provenance:
+        """Where the words of the next step may come from, by which the gate judges it. `placed` are records that the answer shows."""
         return Provenance(
+            shown=frozenset() if self.prose else self.shown | placed,
             message=self.message.model_copy(update={"changes": self.made + self.proposed, "asks_beside": self.asks_beside}),
             prose=self.prose,
             pasted=self.pasted,
@@ -178,6 +184,7 @@ def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
     shown_labels = (row.label for line in state.history for shown_labels in line.shown_lists for row in shown_labels.rows)
     work = TurnWork(
         text=text,
+        shown=_list_shown_records(lines, state.trusted),
         message=read_message(text, turn, lines, by),
         prose=bool(turn.quoted),
         pasted=bool(turn.quoted),
@@ -193,6 +200,13 @@ def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
     if trusted and (in_hand := list_numbers_in_hand(state)):
         work.targets |= {target for target in trusted if target[target.rfind(":") + 1 :] in in_hand}
     return work
+
+
+def _list_shown_records(lines: Sequence[HistoryLine], trusted: Sequence[str]) -> frozenset[str]:
+    """Of the answers since text of others was last read, or came with a message."""
+    recent = list(takewhile(lambda line: not (line.is_foreign or line.quoted), reversed(lines)))
+    rows = (row for line in recent for shown in line.shown_lists if shown.place != PROPOSED for row in shown.rows)
+    return frozenset((*(row.record for row in rows if row.record), *(trusted if len(recent) > 1 else ())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from engines.crm_agent.core.engine import CrmAgent
 from orchestrator.directory.answers import DatedParams, OutcomeView, Resolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
+from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending, Provenance
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelText, TurnContext, TurnEnd, TurnInput, TurnModelRequest
@@ -117,7 +117,11 @@ class Fake:
     def count_changes(self, effect: Effect) -> int:
         return 0 if effect.method.endswith((".list", ".get", ".fields")) else 1
 
-    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
+    async def find_refusal(self, effect: Effect, records: Sequence[NewRecord]) -> Outcome | None:
+        del effect, records
+        return None
+
+    async def needs_consent(self, effect: Effect, made: Collection[tuple[str, int]] = ()) -> bool:
         self.weighed.append(effect)
         return effect.method in self.asking
 

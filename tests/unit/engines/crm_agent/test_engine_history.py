@@ -141,6 +141,7 @@ async def test_a_cut_list_says_how_much_the_model_sees() -> None:
     ("crm.item.list", {"entityTypeId": 7, "select": ["Title"]}, ["Title", "id", "opportunity", "currencyId", "stageId"]),
     ("crm.contact.list", {"select": ["PHONE"]}, ["PHONE", "ID", "NAME", "LAST_NAME", "POST"]),
     ("crm.activity.list", {"select": ["ID"]}, ["ID"]),
+    ("crm.activity.list", {"select": ["ID", "SUBJECT"]}, ["ID", "SUBJECT", "PROVIDER_ID"]),
     ("crm.deal.get", {"id": 5}, None),
 ])  # fmt: skip
 def test_code_selects_what_it_needs(method: str, params: dict[str, Any], selected: Any) -> None:
