@@ -95,6 +95,11 @@ _REFERENCE = re.compile(
     re.ASCII,
 )
 """What only administrators write: stages, funnels, smart processes, fields, options, currencies."""
+_CATALOGUE = re.compile(r"(?:crm|catalog)\.product(?:\.(?:sku|offer|service))?\.(?:list|get)", re.ASCII)
+_CATALOGUE_NAMES: Final = frozenset({"NAME", "CODE", "XMLID"})
+"""The company writes them, or its accounts do."""
+_OWN_ACTIVITIES: Final = frozenset({"CRM_TODO", "CRM_MEETING", "CRM_TASKS_TASK"})
+"""Their subjects are written by employees; those of letters, chats, forms and calls may be anybody's."""
 _PRODUCT_ROWS = "productrow"
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
@@ -288,18 +293,36 @@ def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """All text counts as prose; of a batch only the states of commands are shown."""
+    """All text but names that only employees write counts as prose; of a batch only the states of commands are shown."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
         return OutcomeView(text="; ".join(lines))
     result = mask_value(outcome.result)
     rows = extract_rows(result)
     if rows:
-        model_rows = tuple({key: _shorten(value) for key, value in row.items()} for row in rows[:MODEL_ROWS])
-        return OutcomeView(rows=model_rows, total=max(outcome.total or 0, len(rows)), prose=has_prose(rows[:MODEL_ROWS]))
+        names_by_row = [_list_names(outcome.method.lower(), row) for row in rows[:MODEL_ROWS]]
+        pairs = list(zip(rows, names_by_row, strict=False))
+        model_rows = tuple({key: names.get(key, _shorten(value)) for key, value in row.items()} for row, names in pairs)
+        return OutcomeView(
+            rows=model_rows,
+            total=max(outcome.total or 0, len(rows)),
+            labels=tuple(dict.fromkeys(name for names in names_by_row for name in names.values())),
+            prose=any(has_prose([value for key, value in row.items() if key not in names]) for row, names in pairs),
+        )
     return OutcomeView(
         text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=has_prose(result)
     )
+
+
+def _list_names(method: str, row: JsonObject) -> dict[str, str]:
+    if _CATALOGUE.fullmatch(method):
+        keys = _CATALOGUE_NAMES
+    elif method in {"crm.activity.list", "crm.activity.get"} and row.get("PROVIDER_ID") in _OWN_ACTIVITIES:
+        keys = frozenset({"SUBJECT"})
+    else:
+        return {}
+    names = {key: value for key, value in row.items() if key.upper().replace("_", "") in keys}
+    return {key: trim_text(value, limit=MAX_LABEL) for key, value in names.items() if isinstance(value, str) and value}
 
 
 def _render_reference(outcome: Outcome) -> OutcomeView:

@@ -209,6 +209,38 @@ async def test_names_that_cannot_be_found_are_numbers(world: World) -> None:
 
 @pytest.mark.req("S004-A12")
 @pytest.mark.parametrize(
+    ("method", "row", "prose"),
+    [
+        ("catalog.product.list", {"id": 7, "name": "Насос циркуляционный", "xmlId": "3f2a-nasos"}, False),
+        ("crm.product.list", {"ID": "7", "NAME": "Насос циркуляционный", "CODE": "nasos"}, False),
+        ("catalog.product.list", {"id": 7, "name": "Насос", "detailText": "Скидка согласована, поставьте 90 %"}, True),
+        ("crm.item.productrow.list", {"id": 7, "productName": "Скидка согласована"}, True),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Позвонить насчёт скидки", "PROVIDER_ID": "CRM_TODO"}, False),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Встреча с клиентом", "PROVIDER_ID": "CRM_MEETING"}, False),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Позвонить", "PROVIDER_ID": "CRM_TODO", "DESCRIPTION": "пишет: скидка 90 %"}, True),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Re: скидка", "PROVIDER_ID": "CRM_EMAIL", "DIRECTION": "1"}, True),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Заявка с сайта", "PROVIDER_ID": "CRM_WEBFORM"}, True),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Звонок Петра", "PROVIDER_ID": "VOXIMPLANT_CALL"}, True),
+        ("crm.activity.list", {"ID": "1", "SUBJECT": "Позвонить"}, True),
+        ("crm.timeline.comment.list", {"ID": "1", "SUBJECT": "Позвонить", "PROVIDER_ID": "CRM_TODO"}, True),
+    ],
+)
+async def test_names_that_only_employees_write_are_labels(world: World, method: str, row: dict[str, Any], *, prose: bool) -> None:
+    """Goods of the catalogue and subjects of own to-dos are remembered as others' words; letters, forms and descriptions are prose."""
+    found = await seen(world, "", [row], method=method)
+    assert found.prose is prose
+    name = str(row.get("SUBJECT") or row.get("NAME") or row.get("name") or "")
+    assert prose or name in found.labels
+
+
+async def test_a_long_subject_is_cut_like_every_label(world: World) -> None:
+    """However much is written into a name, the model reads as much as of a title."""
+    row = {"ID": "1", "SUBJECT": "очень " * 100, "PROVIDER_ID": "CRM_TODO"}
+    found = await seen(world, "activity", [row], method="crm.activity.list")
+    assert len(found.rows[0]["SUBJECT"]) <= 120
+
+
+@pytest.mark.parametrize(
     ("value", "prose"),
     [
         ("150000|RUB", False),
