@@ -235,7 +235,7 @@ async def test_a_refusal_of_telegram_and_a_lost_answer_are_named(here: Setup) ->
     refused = await here.approve(entry)
     assert (refused.status, reason_of(refused)) == ("refused", "telegram-blocked")
     here.messenger.result = MessageDoubtful(detail="no answer")
-    doubtful = await here.approve(await here.ask("telegram.send_message", {"chat_id": 1006, "text": "y"}, slot="t1/1/2"))
+    doubtful = await here.approve(await here.ask("telegram.send_message", {"chat_id": 1006, "text": "y"}, slot="t1/2/1"))
     assert doubtful.status == "unknown"
     row = await here.session.find_effect(doubtful.effect_id)
     assert row is not None

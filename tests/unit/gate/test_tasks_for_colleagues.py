@@ -28,10 +28,10 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 async def wish(desk: Desk, method: str, params: dict[str, Any], actor: Actor) -> Outcome | Pending:
-    """One effect of a manager, who named the task."""
+    """One effect of a manager, who named the task, in an answer of its own."""
     desk.count += 1
     named = frozenset(f"task:{number}" for number in range(8000, 8100))
-    given = effect(method, params, slot=f"t1/1/{desk.count}", provenance=Provenance(message=None, targets=named, person_text="сделай"))
+    given = effect(method, params, slot=f"t1/{desk.count}/1", provenance=Provenance(message=None, targets=named, person_text="сделай"))
     return await desk.world.submit(desk.session, given, actor=actor)
 
 
