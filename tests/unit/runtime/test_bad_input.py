@@ -13,8 +13,9 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
 from orchestrator.sessions.session import Session
+from tests.unit.runtime.group_kit import ask_plan, read, show, statuses
 from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
-from tests.unit.spine_portal import Portal, cut, says, unreachable
+from tests.unit.spine_portal import Portal, cut, deal, says, unreachable
 
 RU = Translator("ru")
 
@@ -172,3 +173,41 @@ async def test_what_a_stopped_plan_left_is_named(tmp_path: Path) -> None:
         await world.turn(session, message("подними 481, поставь дела 1 и 2, покажи лиды"))
         text = told(world)
     assert "Остальные шаги: 3 (создание задачи «Дело 1»; создание задачи «Дело 2») — начну после решения по карточке" in text
+
+
+async def test_of_twenty_steps_the_refused_third_is_named_and_the_others_wait(world: World, session: Session) -> None:
+    """One sentence says which and why; the nineteen are asked about, and none of the twenty is called done."""
+    numbers = range(601, 621)
+    for number in numbers:
+        world.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000.00", owner=8 if number == 603 else 7)
+    world.model.will(reply(*[raise_sum(2000, deal=number) for number in numbers], text="Поднимаю суммы двадцати сделок."))
+    await world.turn(session, message("подними суммы двадцати сделок до 2000"))
+    text = told(world)
+    refused = "Не сделано: изменение сделки №603 (Сумма: 2\xa0000). Сделку №603 ведёт другой сотрудник, у вас нет к ней доступа"
+    assert text == refused
+    assert len(world.events("ConfirmationRequested")) == 19
+    assert world.portal.ledger == []
+
+
+async def test_rows_that_changed_while_their_card_waited_are_told_row_by_row(world: World) -> None:
+    """The portal refuses one, one has another sum, one is gone, one went to a colleague: each line says so, and the last is done."""
+    numbers = range(601, 606)
+    for number in numbers:
+        world.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000.00", owner=7)
+    plan = await ask_plan(world, *[raise_sum(2000, deal=number) for number in numbers])
+    world.portal.will("crm.deal.update", says(400, {"error": "ERROR_CORE", "error_description": "no"}), holding='"id": 601')
+    world.portal.records["deal", 602]["OPPORTUNITY"] = "1500.00"
+    del world.portal.records["deal", 603]
+    world.portal.records["deal", 604]["ASSIGNED_BY_ID"] = "8"
+    await world.work(press(plan))
+    assert [params["id"] for _, params in world.portal.written()] == [605]
+    fresh = show(world)
+    assert statuses(fresh) == ["refused", "requested", "refused", "refused", "executed"]
+    text = read(fresh).replace("\xa0", " ")
+    assert "Битрикс24 отказал" in text
+    assert "Сумма: 1 500 ₽ → 2 000 ₽" in text
+    assert "Пока карточка ждала: сумма изменилась: 1 000 → 1 500 ₽" in text
+    assert "Не нашёл сделку №603" in text
+    assert "Сделку №604 ведёт другой сотрудник" in text
+    await world.work(press(fresh))
+    assert [params["id"] for _, params in world.portal.written()] == [605, 602]

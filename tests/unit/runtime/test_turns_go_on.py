@@ -16,6 +16,7 @@ from orchestrator.gate.approve.confirmations import build_superseded_closing
 from orchestrator.sessions import session
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, a_world, command, effect, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import deal
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
 
@@ -254,3 +255,17 @@ async def test_later_prompts_know_what_was_decided(world: World) -> None:
     await world.work(message("спасибо"))
     said = "[decided: crm.deal.update 481 approved by Анна, done; crm.deal.update 482 denied by Анна]"
     assert said in [line["content"] for line in world.model.prompts[-1]]
+
+
+async def test_a_long_list_is_remembered_as_it_was_read(world: World) -> None:
+    """Too long for the event, it lies in a blob: the model goes on with the rows that it acted on, and not with none."""
+    for number in range(600, 640):
+        world.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000.00", owner=7)
+    world.model.will(reply(step("crm.deal.list"), text="Смотрю."), reply(raise_sum(2000, deal=601), text="Поднимаю."))
+    await world.work(message("подними сумму самой мелкой сделки"))
+    reads = [method for method, _ in world.portal.requests].count("crm.deal.list")
+    world.portal.records["deal", 601]["TITLE"] = "Переименована"
+    await decide(world)
+    assert "Сделка 601" in str(world.model.prompts[-1])
+    assert "Переименована" not in str([line for line in world.model.prompts[-1] if "OBSERVATION 1" in str(line)])
+    assert [method for method, _ in world.portal.requests].count("crm.deal.list") == reads
