@@ -257,12 +257,14 @@ def user(number: int, name: str, surname: str) -> dict[str, Any]:
 
 
 def fits(record: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """A small part of the portal's filters: equality, lists, substrings."""
+    """A small part of the portal's filters: equality, lists, substrings, whole numbers above one."""
     by_name = {key.lower().replace("_", ""): value for key, value in record.items()}
     for key, value in wanted.items():
         sign, name = re.match(r"([=@%!<>]*)(.*)", key).groups()  # type: ignore[union-attr]
         have = str(by_name.get(name.lower().replace("_", ""), ""))
         value = list(value.values()) if isinstance(value, dict) else value  # noqa: PLW2901 - a list in the query text of a batch
+        if sign == ">" and have.isdecimal() and int(have) <= int(value):
+            return False
         if sign == "%" and str(value).lower() not in have.lower():
             return False
         if sign in {"", "=", "@"} and have not in [str(item) for item in (value if isinstance(value, list) else [value])]:
