@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from bot.i18n.translate import Translator
@@ -27,6 +27,8 @@ _FIRST = frozenset({
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
 _DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
 """About the message, by weight: a card says one of them."""
+COUNTED = "gate-more-than-ordered"
+"""A plan says the number of its steps anyway."""
 _ABOUT_WORDS = frozenset({_COMPARED, "gate-replaces", "gate-no-addition", "gate-leaves-out"})
 """They leave open whether the change was wanted."""
 _OWN_ORIGINS = ("edit:", "again:", "undo:")
@@ -80,8 +82,8 @@ def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
     return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
 
 
-def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = None) -> list[str]:
-    """At most two, by kind.
+def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = None, left_out: Collection[str] = ()) -> list[str]:
+    """At most two, by kind; none of the codes in `left_out`.
 
     `about_fields` selects those about critical fields, or the others.
     """
@@ -89,7 +91,7 @@ def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = 
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
     own = view.card.slot.startswith(_OWN_ORIGINS)
     for reason in _select_reasons(view.reasons):
-        if (own and reason.code == "gate-model-asks") or about_fields is (_find_code(reason) != "gate-critical"):
+        if reason.code in left_out or (own and reason.code == "gate-model-asks") or about_fields is (_find_code(reason) != "gate-critical"):
             continue
         if reason.code == "gate-critical" and _find_field(reason) in sharp:
             continue

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from bot.i18n.translate import Translator
-from bot.rendering.card_reasons import MOST_REASONS, list_reasons, render_reasons
+from bot.rendering.card_reasons import COUNTED, MOST_REASONS, list_reasons, render_reasons
 from bot.rendering.cards import (
     explain_refusal,
     format_undo_offer,
@@ -43,7 +43,10 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
     room = 0 if as_one else min(_LONGEST_FATE, _FATES // count)
     undo_for_all, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
     steps_with_offers = zip(view.steps, offers, strict=True)
-    reasons = [list_reasons(CardView.from_card(card), tr, about_fields=False) if card.is_waiting else [] for card in view.members]
+    views = [CardView.from_card(card) for card in view.members]
+    others = {reason.code for one in views for reason in one.reasons} - {COUNTED}
+    unsaid = {COUNTED} if others else frozenset()
+    reasons = [list_reasons(one, tr, about_fields=False, left_out=unsaid) if one.card.is_waiting else [] for one in views]
     waiting = [one for one, card in zip(reasons, view.members, strict=True) if card.is_waiting]
     shared = [reason for reason in waiting[0] if all(reason in one for one in waiting)] if waiting else []
     shared_reasons = [*list_reasons(view, tr, about_fields=True), *shared][:MOST_REASONS]

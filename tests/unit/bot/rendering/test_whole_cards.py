@@ -242,11 +242,11 @@ def _said(*codes: str, **args: object) -> Sequence[str]:
 @pytest.mark.parametrize(
     ("codes", "said"),
     [
-        (["gate-not-ordered"], ["Вы не просили об этом: проверьте"]),
-        (["gate-not-ordered", "gate-not-plain", "gate-taint-prose"], ["Вы не просили об этом: проверьте"]),
+        (["gate-not-ordered"], ["Не вижу в сообщении такой просьбы: проверьте"]),
+        (["gate-not-ordered", "gate-not-plain", "gate-taint-prose"], ["Не вижу в сообщении такой просьбы: проверьте"]),
         (["gate-critical", "gate-not-ordered"], ["Меняется сумма"]),
         (["gate-critical", "gate-only-asked"], ["Меняется сумма", "Вы только спросили и ничего не просили менять"]),
-        (["gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма", "Вы не просили об этом: проверьте"]),
+        (["gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма", "Не вижу в сообщении такой просьбы: проверьте"]),
         (["gate-critical", "gate-replaces", "gate-class-delete", "gate-not-plain"], ["Это нельзя отменить", "Меняется сумма"]),
     ],
 )
