@@ -15,6 +15,7 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply, Table, Text
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields, reminders
+from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.orders import gives_order
@@ -51,12 +52,13 @@ def add_own_only_notice(reply: Reply, context: Context, catalogue: Catalogue) ->
     """One sentence about all lists that the gate has limited, where records of others may be missing."""
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
+    visible = frozenset(map(str, find_visible_users(context.actor) or ()))
     shown = {part.place for part in reply.parts if isinstance(part, Table)}
     reads = list(_list_reads(context, catalogue))
     kinds = [
         read.kind
         for number, read in enumerate(reads)
-        if _is_narrowed(read) and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
+        if _is_narrowed(read, visible) and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
     ]
     if not kinds:
         return reply
@@ -104,14 +106,21 @@ def _find_kind(spec: Method, params: JsonObject) -> str:
     return kind if kind in _KINDS else _KINDS[-1]
 
 
-def _is_narrowed(read: _Read) -> bool:
-    """Not if certain owners were asked for, or particular records were found."""
+def _is_narrowed(read: _Read, visible: frozenset[str]) -> bool:
+    """Not if only visible owners were asked for, or particular records were found."""
     if read.spec.owner != "filter":
         return False
-    owner = read.spec.owner_filter.lstrip(_OPERATORS)
+    owner, asked = fields.to_field_key(read.spec.owner_filter.lstrip(_OPERATORS)), read.params.get("filter")
+    conditions = {key: value for key, value in asked.items() if _is_about(owner, key)} if isinstance(asked, Mapping) else {}
+    if any(str(key).startswith("!") or not fields.parse_ids(value) <= visible for key, value in conditions.items()):
+        return True
     names = (owner, *_SINGLE_RECORD_KEYS) if extract_rows(read.result) else (owner,)
     keys = frozenset(fields.to_field_key(name, read.spec.entity) for name in names)
-    return not _has_any_key(read.params.get("filter"), keys, read.spec.entity)
+    return not _has_any_key(asked, keys, read.spec.entity)
+
+
+def _is_about(field_key: str, condition: object) -> bool:
+    return fields.to_field_key(str(condition).lstrip(_OPERATORS)) == field_key
 
 
 def _is_lookup(read: _Read, later: Sequence[_Read]) -> bool:

@@ -35,7 +35,10 @@ _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the por
 
 
 _SIGNS: Final = "In brackets what a call needs; ! changes something, !! reaches people; the others read."
-_LEFT_OUT = "Methods that cannot be limited to one person's records are left out: if one is needed, say that it takes a head of sales."
+_LEFT_OUT: Final = (
+    "Methods that cannot be limited to one person's records are left out: if one is needed, say that it takes a head of sales. "
+    "Lists hold the person's own records only, even if the filter names others."
+)
 
 
 def format_methods(

@@ -81,6 +81,27 @@ async def test_a_list_that_was_read_rightly_then_is_told_without_the_first_try(w
     assert [notice["code"] for notice in row.body["notices"]] == ["only-own"]
 
 
+@pytest.mark.parametrize(
+    ("owners", "codes"),
+    [
+        ({"ASSIGNED_BY_ID": [7, 8]}, ["only-own"]),
+        ({"@ASSIGNED_BY_ID": ["@me", 8]}, ["only-own"]),
+        ({"!ASSIGNED_BY_ID": 7}, ["only-own"]),
+        ({"ASSIGNED_BY_ID": 7}, []),
+        ({"ASSIGNED_BY_ID": "@me"}, []),
+    ],
+)
+async def test_a_list_that_leaves_out_the_others_who_were_asked_for_says_so(
+    world: World, owners: Mapping[str, Any], codes: list[str]
+) -> None:
+    """«Мои и Веры» shows one's own, and nobody may read it as "Vera has none"; a list of one's own needs no word."""
+    session = await world.session()
+    world.model.will(reply(step("crm.deal.list", {"filter": dict(owners)}, last=True), text="[[list 1]]"))
+    await world.turn(session, message("сделки мои и Веры"))
+    (row,) = [row for row in world.outbox() if row.body.get("turn_id")]
+    assert [notice["code"] for notice in row.body["notices"]] == codes
+
+
 @pytest.mark.parametrize("by", ["person", ["person"], [" person "]])
 def test_one_field_in_a_list_is_one_field(by: object) -> None:
     """Models write both."""
