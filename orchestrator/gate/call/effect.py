@@ -224,6 +224,8 @@ class Facts:
     """Records that only steps of the same plan took from the requester, approved by a person."""
     call_partners: Mapping[Target, Sequence[CallPartner]] = field(default_factory=dict)
     """Where a call is added without saying with whom, those it may be, the main one first."""
+    sections: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """The calendar of an owner, by kind and id, where an event is added without naming one."""
     sender: Sender | None = None
     """None for calls that tell nobody anything."""
     linked: frozenset[Target] = frozenset()

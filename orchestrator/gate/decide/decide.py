@@ -24,6 +24,7 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
+from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.decide.own_fields import collect_own_field_reasons, settle_own_values
@@ -334,7 +335,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return call, reword_refusal(verdict, call, effect.provenance, facts)
     text = effect.provenance.person_text
     try:
-        fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts, text), facts)
+        fine = merge_multifields(add_call_partners(add_sections(open_lists(call, facts, actor), facts), facts, text), facts)
         fine = settle_own_values(fine, facts, text, actor.time_zone)
         fine = fine if effect.proposed_by == "undo" else sign_texts(fine, facts, actor)
     except Refusal as refusal:

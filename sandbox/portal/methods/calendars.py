@@ -80,6 +80,8 @@ def _times(call: Call, row: Row) -> Row:
         shown[f"DATE_{side}"] = _wire(row[side])
         shown[f"DATE_{side}_TS_UTC"] = str(int(datetime.fromisoformat(row[side]).timestamp()))
         shown[f"TZ_{side}"] = _zone(call, row["CREATED_BY"])
+        offset = datetime.fromisoformat(row[side]).astimezone(PORTAL_ZONE).utcoffset() or timedelta()
+        shown[f"TZ_OFFSET_{side}"] = str(int(offset.total_seconds()))
         shown[f"~USER_OFFSET_{side}"] = 0
     return shown | {"DT_SKIP_TIME": "N", "ACCESSIBILITY": "busy", "IMPORTANCE": "normal", "EVENT_TYPE": None}
 
