@@ -1,6 +1,6 @@
 """Builds one page of a record's history."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -43,12 +43,16 @@ _HIDDEN: Final = frozenset({"superseded"})
 """The card that replaced it is listed instead."""
 
 
+class HistoryNames(Names, Protocol):
+    async def find_field_type(self, entity: str, name: str) -> str: ...
+
+
 class HistorySources(Protocol):
     @property
     def catalogue(self) -> Catalogue: ...
 
     @property
-    def names(self) -> Names: ...
+    def names(self) -> HistoryNames: ...
 
     @property
     def records(self) -> PortalReader: ...
@@ -223,6 +227,8 @@ def _format_title(record: JsonObject | None) -> str:
 MOST: Final = 20
 _LONGEST_VALUE: Final = 300
 _LABEL_KINDS: Final = frozenset({"money", "date", "datetime", "user", "stage", "category", "company", "contact", "flag", "number", "enum"})
+_LABEL_TYPES: Final = frozenset({"money", "date", "datetime", "boolean", "double", "integer", "employee", "enumeration", "crm_status"})
+"""Of the company's own fields."""
 _LABELS: Final = frozenset({"TITLE", "NAME", "SECOND_NAME", "LAST_NAME", "POST", "SUBJECT", "CURRENCY_ID"})
 """Names: short, and read as labels everywhere."""
 
@@ -230,7 +236,7 @@ _LABELS: Final = frozenset({"TITLE", "NAME", "SECOND_NAME", "LAST_NAME", "POST",
 @dataclass(frozen=True, kw_only=True)
 class HistoryData:
     catalogue: Catalogue
-    names: Names
+    names: HistoryNames
     records: PortalReader
 
 
@@ -251,13 +257,20 @@ class HistoryReader:
             record = None
         reader = Actor(key="", name="", locale=locale, time_zone=zone)
         body = await self._pages.build_body(target, record, page=0, size=MOST, actor=reader, screen="", now=self._clock.now())
-        history_changes = [_build_change(entry, kind, self._sources.catalogue, texts=texts) for entry in body.entries]
-        prose = texts and any(_is_prose(line, entry, kind, self._sources.catalogue) for entry in body.entries for line in entry.lines)
-        return RecordHistory(record=target, title=body.title, total=body.total, has_prose=prose, changes=history_changes)
+        prose = {line.field for entry in body.entries for line in entry.lines if await self._is_prose(line, entry, kind)}
+        history_changes = [_build_change(entry, hidden=set() if texts else prose) for entry in body.entries]
+        return RecordHistory(record=target, title=body.title, total=body.total, has_prose=texts and bool(prose), changes=history_changes)
+
+    async def _is_prose(self, line: PreviewLine, entry: HistoryEntry, kind: str) -> bool:
+        """A customer may have written it."""
+        entities = [entity for name in (kind, entry.entity) if name and (entity := targets.find_definition(name, self._sources.catalogue))]
+        info = next((field for entity in entities if (field := fields.find_field_info(entity, line.field))), None)
+        if info is None:
+            return await self._sources.names.find_field_type(kind, line.field) not in _LABEL_TYPES
+        return not (info.kind in _LABEL_KINDS or line.field.upper() in _LABELS)
 
 
-def _build_change(entry: HistoryEntry, kind: str, catalogue: Catalogue, *, texts: bool) -> HistoryChange:
-    lines = [_build_line(line, is_hidden=not texts and _is_prose(line, entry, kind, catalogue)) for line in entry.lines]
+def _build_change(entry: HistoryEntry, *, hidden: Collection[str]) -> HistoryChange:
     return HistoryChange(
         when=entry.when,
         by=entry.by,
@@ -265,23 +278,13 @@ def _build_change(entry: HistoryEntry, kind: str, catalogue: Catalogue, *, texts
         status=entry.status or "seen in the portal",
         did=" ".join(part for part in (entry.verb, entry.entity or entry.method) if part) if entry.what == "call" else "",
         undone=entry.undone,
-        lines=lines,
+        lines=[_build_line(line, is_hidden=line.field in hidden) for line in entry.lines],
     )
 
 
 def _build_line(line: PreviewLine, *, is_hidden: bool) -> HistoryLine:
-    before, after = (NOT_SHOWN if is_hidden and text else trim_text(text, limit=_LONGEST_VALUE) for text in (line.before, line.after))
-    return HistoryLine(name=line.name, before=before, after=after)
-
-
-def _is_prose(line: PreviewLine, entry: HistoryEntry, kind: str, catalogue: Catalogue) -> bool:
-    """A customer may have written it."""
-    info = next(
-        (
-            field
-            for name in (kind, entry.entity)
-            if name and (entity := targets.find_definition(name, catalogue)) and (field := fields.find_field_info(entity, line.field))
-        ),
-        None,
+    before, after = (
+        NOT_SHOWN if is_hidden and any(map(str.isalpha, text)) else trim_text(text, limit=_LONGEST_VALUE)
+        for text in (line.before, line.after)
     )
-    return info is None or not (info.kind in _LABEL_KINDS or line.field.upper() in _LABELS)
+    return HistoryLine(name=line.name, before=before, after=after)
