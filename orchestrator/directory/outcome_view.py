@@ -19,7 +19,7 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Passage, Row, Table
 from orchestrator.domain.own_reads import DOCUMENTS, HELP, NOT_SHOWN, OWN_READS, DocumentAnswer, HistoryChange, HistoryLine, RecordHistory
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.money_format import CurrencyBook, format_sum_short
+from orchestrator.language.money_format import CurrencyBook, format_sum
 from orchestrator.language.text import to_visible_line, trim_text
 from state.stored import JsonObject
 
@@ -287,8 +287,8 @@ def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
 
 
 def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
-    """ "12,4 млн ₽ + 3 000 $"."""
-    parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
+    """ "12 432 500 ₽ + 3 000 $": told as facts, so to the last rouble."""
+    parts = [format_sum(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 
