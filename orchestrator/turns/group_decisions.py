@@ -11,6 +11,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve.card_groups import CardGroup, build_member_decision, find_group_objection
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.undo import undo_policy
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
@@ -50,6 +51,7 @@ async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, sess
             break
     rows = [*_build_answer_rows(results, press, session), _build_group_row(group, session)]
     rows.extend(_build_news_rows(results, group, press, session))
+    rows.extend(_build_undone_rows(group, session, tools))
     await session.commit(actor=decision.actor.key, outbox=rows, inbox_done=[row.id])
 
 
@@ -104,6 +106,15 @@ def _build_group_row(group: CardGroup, session: Session, *, at: str = "", stage:
     """As the cards stand when it is stored. Only `at` is asked for a second tap."""
     row = outbox.build_card_row(session.key, group.merge(), session.now, stage=stage)
     return replace(row, body={**row.body, "at": at}) if at else row
+
+
+def _build_undone_rows(group: CardGroup, session: Session, tools: Tools) -> list[OutboxRow]:
+    """The cards of the calls that were taken back; their other steps may still be."""
+    entries, deps = session.state.cards, tools.gate.deps
+    originals = (undo_policy.find_original(entries.get(card.confirmation_id, card), entries) for card in group.members)
+    known = {original.confirmation_id: original for original in originals if original is not None and original.is_known}
+    drawn = [undo_policy.add_undo_status(original, entries, now=session.now, deps=deps) for original in known.values()]
+    return [outbox.build_card_row(session.key, card, session.now) for card in drawn]
 
 
 def _build_answer_rows(results: Sequence[DecisionResult], press: ButtonClick, session: Session) -> list[OutboxRow]:

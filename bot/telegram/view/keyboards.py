@@ -83,9 +83,9 @@ def _may_edit(card: Card, view: CardView) -> bool:
 
 
 def _is_fixed_step(card: Card) -> bool:
-    """A batch, or a card that shows no values."""
+    """A batch, an undo, or a card that shows no values."""
     view = CardView.from_card(card)
-    return bool(view.preview.items) or not view.preview.lines
+    return bool(view.preview.items) or not view.preview.lines or is_undo(card)
 
 
 Markup = InlineKeyboardMarkup | ForceReply

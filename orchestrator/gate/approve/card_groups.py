@@ -14,11 +14,12 @@ from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Previe
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
-from orchestrator.gate.approve.plan_slots import find_origin_slot, list_plan_cards, parse_step, select_current
+from orchestrator.gate.approve.plan_slots import find_origin_slot, follow_back, index_replaced, list_plan_cards, parse_step, select_current
 from orchestrator.gate.approve.run_approved import find_freeze_notice
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.preview.row_totals import drop_totals, fold_totals
+from orchestrator.gate.undo.undo_policy import parse_undo_slot
 from state.events.fold import list_open_confirmations
 from state.model.card import Card, CardStatus
 from state.model.session_state import SessionState
@@ -178,11 +179,25 @@ def list_shown_cards(state: SessionState, key: str) -> list[Card]:
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
     """Cards of the plan by the number of their step; empty for a card that no plan led to."""
-    plan, _ = parse_step(find_origin_slot(card, cards))
+    slot = find_origin_slot(card, cards)
+    plan, _ = parse_step(slot)
+    placed = list_plan_cards(plan, cards) if plan else _list_undo_cards(card, cards) if parse_undo_slot(slot) else ()
     versions: dict[int, list[Card]] = {}
-    for number, version in list_plan_cards(plan, cards) if plan else ():
+    for number, version in placed:
         versions.setdefault(number, []).append(version)
     return dict(sorted(versions.items()))
+
+
+def _list_undo_cards(card: Card, cards: Mapping[str, Card]) -> Sequence[tuple[int, Card]]:
+    """Of one «верни как было»: what the last step of a plan did comes first."""
+    replaced = index_replaced(cards)
+    origins = {key: follow_back(one, replaced) for key, one in cards.items()}
+    asked_by = origins[card.confirmation_id].turn_id
+    steps = {one.effect_id: parse_step(origins[key].slot) for key, one in cards.items()}
+    undone = {one.effect_id: parse_undo_slot(one.slot) for one in origins.values() if one.turn_id == asked_by}
+    ranked = sorted((effect for effect in undone if undone[effect]), key=lambda one: (steps.get(undone[one], ("", 0)), one), reverse=True)
+    places = {effect: place for place, effect in enumerate(ranked, start=1)}
+    return [(place, cards[key]) for key, origin in origins.items() if (place := places.get(origin.effect_id)) is not None]
 
 
 def _find_anchor(placed: Mapping[int, Sequence[Card]]) -> Card:

@@ -99,6 +99,38 @@ async def test_a_text_that_was_replaced_comes_back_whole(world: World) -> None:
     assert world.portal.records["deal", 481]["COMMENTS"] == LONG
 
 
+async def test_a_plan_is_taken_back_on_one_card_the_last_change_first(world: World) -> None:
+    """One press restores all of it, each change is undone once, and the plan's card says so of both."""
+    was = [dict(world.portal.records["deal", number]) for number in (481, 482)]
+    await change(world, raise_sum(), raise_sum(2_400_000, 482))
+    made = len(world.portal.written())
+    await world.work(message("верни как было"))
+    [card] = [one for one in cards(world.outbox()) if one["status"] == "requested"]
+    assert [member["preview"]["id"] for member in card["members"]] == [482, 481]
+    assert len(world.portal.written()) == made
+    await world.work(press(card))
+    assert [world.portal.records["deal", number] for number in (481, 482)] == was
+    assert len(world.portal.written()) == made + 2
+    shown = cards(world.outbox())
+    assert {one["confirmation_id"] for one in shown} >= {card["confirmation_id"]}
+    assert [bool(member.get("undone_at")) for member in shown[-1]["members"]] == [True, True]
+    await world.work(press(card))
+    assert len(world.portal.written()) == made + 2
+
+
+async def test_one_of_several_changes_is_left_as_it_is(world: World) -> None:
+    """What was crossed out on the card stays."""
+    await change(world, raise_sum(), raise_sum(2_400_000, 482))
+    raised = dict(world.portal.records["deal", 482])
+    first_raised = dict(world.portal.records["deal", 481])
+    await world.work(message("верни как было"))
+    [card] = [one for one in cards(world.outbox()) if one["status"] == "requested"]
+    await world.work(press(card["members"][0], approve=False))
+    await world.work(press(cards(world.outbox())[-1]))
+    assert world.portal.records["deal", 482] == raised
+    assert world.portal.records["deal", 481] != first_raised
+
+
 async def test_a_note_is_taken_back_too(world: World) -> None:
     world.model.will(reply(NOTE, text="Записал."), reply(text="Записал."))
     await world.work(message("запиши в сделку 481 комментарий: звонил"))
