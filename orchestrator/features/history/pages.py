@@ -52,7 +52,7 @@ class HistorySources(Protocol):
     def catalogue(self) -> Catalogue: ...
 
     @property
-    def names(self) -> HistoryNames: ...
+    def names(self) -> Names: ...
 
     @property
     def records(self) -> PortalReader: ...
@@ -243,7 +243,7 @@ class HistoryData:
 class HistoryReader:
     """For a question of the model, whose rights the gate has checked. Long texts may be of customers and are left out unless asked for."""
 
-    def __init__(self, store: AsyncStore, sources: HistorySources, clock: Clock, present: RefreshActor) -> None:
+    def __init__(self, store: AsyncStore, sources: HistoryData, clock: Clock, present: RefreshActor) -> None:
         self._pages = HistoryPages(RecordIndex(store), sources, present)
         self._sources = sources
         self._clock = clock
