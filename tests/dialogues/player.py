@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx
-from aiogram.types import InlineKeyboardMarkup
+from aiogram.types import InlineKeyboardMarkup, Message
 
 from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, ChoiceClick, DetailsClick, unpack
+from bot.telegram.intake.message_content import list_linked_records
 from bot.telegram.view.message_builder import build_message
 from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.actor import Actor
@@ -48,6 +49,8 @@ class Shown:
     text: str
     buttons: list[tuple[str, str]]
     replaces: bool = False
+    records: tuple[str, ...] = ()
+    """The records to which it links, such as "deal:481"."""
 
 
 @dataclass
@@ -156,13 +159,21 @@ class Player:
     def _build_input(self, turn: Turn, now: PlayedTurn) -> InboxRow | None:
         actor = PEOPLE[turn.by] if turn.by else self._person
         if turn.say:
-            return message(turn.say, actor=actor, key=self.played.dialogue.chat, **({"quoted": turn.quoted} if turn.quoted else {}))
+            beside = {"quoted": turn.quoted} if turn.quoted else {}
+            return message(
+                turn.say, actor=actor, key=self.played.dialogue.chat, **beside, **(self._find_answered() if turn.replies else {})
+            )
         fitting = [data for one in self._messages.values() for label, data in one.buttons if turn.press in label]
         if fitting:
             return _build_press(fitting[-1], actor, self.played.dialogue.chat)
         labels = [label for one in self._messages.values() for label, _ in one.buttons]
         now.problems.append(f"no button {turn.press!r} among {labels}")
         return None
+
+    def _find_answered(self) -> Mapping[str, Any]:
+        """Return what a reply to the bot's last message brings along; only a message with links names records."""
+        last = [*self._messages.values()][-1]
+        return {"answered": last.text, "answered_records": list(last.records)}
 
     def _show(self, row: OutboxRow, now: PlayedTurn) -> None:
         tr = Translator(self._person.locale)
@@ -172,7 +183,8 @@ class Player:
         letter = build_message(row, tr)
         text = "\n".join([*(piece[0] for piece in letter.pieces), *(f"<{one.name}>" for one in letter.files)])
         key = row.key or row.id
-        one = Shown(row.kind, text, list(_list_buttons(letter.markup)), replaces=key in self._messages)
+        links = Message.model_construct(entities=[entity for piece in letter.pieces for entity in piece[1]], caption_entities=None)
+        one = Shown(row.kind, text, list(_list_buttons(letter.markup)), key in self._messages, list_linked_records(links))
         self._messages.pop(key, None)
         self._messages[key] = one
         now.shown.append(one)

@@ -41,6 +41,8 @@ class Turn(Part):
     say: str = ""
     quoted: str = ""
     """Text of somebody else that comes with the message."""
+    replies: bool = False
+    """Whether it is written as a reply to the bot's last message."""
     press: str = ""
     """A part of the label of the button that is pressed, in place of `say`; of several the one shown last."""
     by: str = ""

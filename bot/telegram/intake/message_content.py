@@ -97,7 +97,7 @@ def read_content(message: Message, me: User) -> MessageContent:
         cited="" if is_others else _read_cited(message, me),
         answered="" if is_others or message.quote is not None else _read_answered(message, me),
         is_answered_own=_is_reply_to_self(message),
-        answered_records=() if is_others or not _is_reply_to(message, me) else _list_linked_records(message.reply_to_message),
+        answered_records=() if is_others or not _is_reply_to(message, me) else list_linked_records(message.reply_to_message),
         answers_others=_answers_others(message, me),
     )
 
@@ -200,8 +200,8 @@ def _read_answered(message: Message, me: User) -> str:
     return to_storable_text(answered.text or answered.caption or "").strip()[:_LONGEST_ANSWERED]
 
 
-def _list_linked_records(answered: Message | None) -> tuple[str, ...]:
-    """In the order of the text."""
+def list_linked_records(answered: Message | None) -> tuple[str, ...]:
+    """Return the records to which a message of the bot links, such as "deal:481", in the order of its text."""
     entities = (answered.entities or answered.caption_entities or ()) if answered is not None else ()
     records = [f"{match[1] or 'task'}:{match[2] or match[3]}" for entity in entities if (match := _RECORD_PATH.search(entity.url or ""))]
     return tuple(dict.fromkeys(records))
