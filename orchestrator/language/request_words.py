@@ -48,7 +48,12 @@ _POSITIONS: Final = load_lexicon("positions")
 _ORDINALS: Final = "|".join(pattern for language in ("ru", "en") for pattern in _POSITIONS.read_table("ordinals", language).values())
 _SHORT_ANSWERS: Final = load_lexicon("short_answers")
 _CLOSING: Final = re.compile(_SHORT_ANSWERS.join_patterns("closing"))
-_POINTING: Final = re.compile(rf"{_SHORT_ANSWERS.join_patterns('pointing')}|{_ORDINALS}|[#№]?[0-9][0-9.:,/-]*(?:st|nd|rd|th|-?\w{{1,2}})?")
+_MOMENTS: Final = _SHORT_ANSWERS.join_patterns("moments")
+_POINTING: Final = re.compile(
+    rf"{_SHORT_ANSWERS.join_patterns('pointing')}|{_MOMENTS}|{_ORDINALS}|[#№]?[0-9][0-9.:,/-]*(?:st|nd|rd|th|-?\w{{1,2}})?"
+)
+_MOMENT: Final = re.compile(rf"{_MOMENTS}|[0-9]{{1,2}}(?:[:.][0-9]{{2}})?")
+_ADJUSTING: Final = re.compile(_SHORT_ANSWERS.join_patterns("adjusting"))
 _WORD: Final = re.compile(r"[#№]?\w(?:[\w.:,/-]*\w)?")
 _HARMLESS_SIGNS: Final = frozenset({"№", *_SHORT_ANSWERS.read_words("agreeing")})
 
@@ -62,6 +67,15 @@ def is_pointing(text: str, question: str, titles: Iterable[str] = ()) -> bool:
     names = {word for word in known_words if not _CLOSING.fullmatch(word)}
     words = _WORD.findall(folded)
     return bool(words) and all(_POINTING.fullmatch(word) or _is_name(word, names) for word in words)
+
+
+def is_new_moment(text: str) -> bool:
+    """It says a day or hour and nothing else: «нет, давай в 10:15», «и в понедельник тоже»."""
+    folded = fold(text)
+    if len(folded) > LONGEST or "?" in folded:
+        return False
+    words = _WORD.findall(folded)
+    return any(map(_MOMENT.fullmatch, words)) and all(_POINTING.fullmatch(word) or _ADJUSTING.fullmatch(word) for word in words)
 
 
 def _is_name(word: str, names: set[str]) -> bool:

@@ -14,7 +14,7 @@ from orchestrator.domain.run_inputs import MOST, ScheduleAdd
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.reminders import CHANGES, MARK, MOVE, PERSON, WHICH
+from orchestrator.gate.call.reminders import CHANGES, MARK, MOVE, PERSON, TEXT, WHICH
 from orchestrator.gate.call.run_schedules import ARG_ORIGINS, DEFINITION, TITLE
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from state.clock import UUID_NAMESPACE, Clock, format_iso, generate_id, parse_iso
@@ -159,8 +159,16 @@ class SchedulePerformer:
         self._runs = RunSchedulePerformer(store, clock, check, find_title)
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Rejected if a schedule of runs cannot be made. Never raises."""
-        return await self._runs.read_before(call) if call.method == run_schedules.ADD else {}
+        """Rejected if a schedule of runs cannot be made; the text of a reminder that is changed. Never raises."""
+        if call.method == run_schedules.ADD:
+            return await self._runs.read_before(call)
+        if call.method not in CHANGES:
+            return {}
+        try:
+            text = await self._store.read(_find_text, str(call.params[PERSON]), str(call.params[WHICH]))
+        except StoreError:  # the card then names no text
+            return {}
+        return {WHICH: {TEXT: text}} if text else {}
 
     async def execute(self, call: Call) -> CallResult:
         if call.method in CHANGES:
@@ -232,6 +240,12 @@ def _find_waiting(store: Store, session: str, which: str) -> str | None:
     state, _ = load_state(store, f"session:{session}")
     entry = list_reminders(state).get(which)
     return which if entry is not None and entry.status == "waits" else None
+
+
+def _find_text(store: Store, session: str, which: str) -> str:
+    state, _ = load_state(store, f"session:{session}")
+    entry = list_reminders(state).get(which)
+    return entry.text if entry is not None else ""
 
 
 def _is_changed(store: Store, session: str, call: Call) -> bool:

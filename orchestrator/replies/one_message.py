@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
 from orchestrator.gate.call import reminders
+from orchestrator.language.date_format import When, format_calendar, format_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import fold
 from orchestrator.sessions.turn_context import Context
+from state.clock import parse_iso
 
 _WORDS: Final = load_lexicon("restatements")
 _FILLERS: Final = frozenset(_WORDS.read_words("fillers"))
@@ -102,7 +105,7 @@ WAITING = "waiting-on-card"
 
 def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
     """Not with a list, and not for clients that fetch cards apart."""
-    reminders_told = [] if session != context.actor.key else [str(item.call.get("text") or "") for item in _list_reminders(context)]
+    reminders_told = [] if session != context.actor.key else [*_list_reminder_words(context)]
     made_notices = [notice for notice in reply.notices if notice.code in MADE_CODES]
     has_table = any(isinstance(part, Table) for part in reply.parts)
     is_apart = bool(reply.confirmations) and Address.parse(session).is_pulled
@@ -116,10 +119,18 @@ def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
     return reply.model_copy(update={"parts": parts, "notices": notices})
 
 
-def _list_reminders(context: Context) -> list[Outcome]:
-    """Each has a separate message."""
-    outcomes = (item for item in context.results if isinstance(item, Outcome))
-    return [item for item in outcomes if item.status == "succeeded" and item.method == reminders.ADD]
+def _list_reminder_words(context: Context) -> Iterator[str]:
+    """Each reminder that was set, moved or removed has a separate message with its moment and text."""
+    zone, locale = context.actor.time_zone, context.actor.locale
+    days = format_calendar(context.now, zone, locale=locale)
+    for item in context.results:
+        if not (isinstance(item, Outcome) and item.status == "succeeded" and item.method in {reminders.ADD, *reminders.CHANGES}):
+            continue
+        yield str(item.call.get("text") or item.method)
+        if "at" in item.call:
+            at = parse_iso(item.call["at"]).astimezone(ZoneInfo(zone))
+            named = next((line for line in days if at.date().isoformat() in line), "")
+            yield f"{format_when(When(at.date(), at, has_time=True), now=context.now, locale=locale)} {at.hour} {named}"
 
 
 def _list_made_words(notices: list[Notice]) -> Iterator[str]:

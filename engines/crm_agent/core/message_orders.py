@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.engines.base import TurnInput
 from orchestrator.language.orders import asks_again, count_orders, is_plain
-from orchestrator.language.request_words import is_pointing
+from orchestrator.language.request_words import is_new_moment, is_pointing
 from state.model.session_state import HistoryLine
 
 _LAST_QUESTIONS: Final = 3
@@ -16,7 +16,8 @@ _LAST_QUESTIONS: Final = 3
 def read_message(text: str, turn: TurnInput, earlier: Sequence[HistoryLine], by: str) -> MessageFacts:
     """`text` are the person's own words, `earlier` the lines before this turn, `by` the person's key."""
     plain = not turn.quoted and not turn.answers_others and is_plain(text)
-    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, earlier, by), is_plain=plain)
+    orders = count_orders(text) or _count_asked_about(text, earlier, by) or _count_adjusted(text, earlier, by)
+    return MessageFacts(orders=orders, is_plain=plain)
 
 
 def _count_asked_about(text: str, earlier: Sequence[HistoryLine], by: str) -> int:
@@ -37,6 +38,20 @@ def _count_asked_about(text: str, earlier: Sequence[HistoryLine], by: str) -> in
         if orders := count_orders(message.text):
             return orders
         answer = message.text
+    return 0
+
+
+def _count_adjusted(text: str, earlier: Sequence[HistoryLine], by: str) -> int:
+    """One in «Напомни завтра в 9» «Напомню» «Нет, давай в 10:15»; as often as the person changes their mind."""
+    lines = [line for line in earlier if line.text]
+    while is_new_moment(text) and len(lines) > 1:
+        *lines, message, answer = lines
+        is_own = (message.role, message.by) == ("user", by) and not message.quoted and is_plain(message.text)
+        if not is_own or answer.role != "assistant" or not answer.acted:
+            return 0
+        if count_orders(message.text):
+            return 1
+        text = message.text
     return 0
 
 

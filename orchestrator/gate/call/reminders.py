@@ -13,6 +13,7 @@ MOVE: Final = "reminder.move"
 CANCEL: Final = "reminder.cancel"
 CHANGES: Final = frozenset({MOVE, CANCEL})
 WHICH: Final = "reminder"
+TEXT: Final = "text"
 _ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 PERSON: Final = "person"
 """Always the requester, whatever was written."""

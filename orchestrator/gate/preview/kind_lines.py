@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.http_address import parse_address
-from orchestrator.gate.call import run_schedules
+from orchestrator.gate.call import reminders, run_schedules
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds import file_methods
@@ -30,10 +30,25 @@ _SCHEDULE_TITLES: Final = {
     name: load_lexicon("card_kinds").read_titles(f"schedule_{name}") for name in ("at", "cron", "next", "note", "value")
 }
 
+_REMINDER_WHEN: Final = load_lexicon("card_fields").read_titles("reminder_when")
+
 
 def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
     """The definition whose runs are started."""
     return str((facts.images.get(DEFINITION) or {}).get(TITLE) or call.params.get(DEFINITION, ""))
+
+
+def _name_reminder(_call: Call, facts: Facts, _reader: Reader) -> str:
+    return str((facts.images.get(reminders.WHICH) or {}).get(reminders.TEXT, ""))
+
+
+def _build_reminder_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """The new moment of one that is moved; one that is removed has its title only."""
+    if "at" not in call.params:
+        return []
+    at = parse_iso(str(call.params["at"])).astimezone(ZoneInfo(reader.zone))
+    when = format_when(When(at.date(), at, has_time=True), now=reader.now or at, locale=reader.locale)
+    return [PreviewLine(field="at", name=_REMINDER_WHEN[reader.locale], after=when)]
 
 
 def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
@@ -267,6 +282,7 @@ _VIEWS: Final[Mapping[str, KindView]] = {
 }
 _METHOD_VIEWS: Final[Mapping[str, KindView]] = {
     run_schedules.ADD: KindView(find_title=name_definition, build_lines=build_schedule_lines),
+    **dict.fromkeys(reminders.CHANGES, KindView(find_title=_name_reminder, build_lines=_build_reminder_lines)),
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.language.request_words import is_pointing, normalize_words, read_run_words
+from orchestrator.language.request_words import is_new_moment, is_pointing, normalize_words, read_run_words
 
 QUESTION = "В какую сделку: «Вектор: склад» или «Вектор: офис»? Или не записывать?"
 
@@ -138,3 +138,24 @@ def test_what_may_be_an_answer_is_one(text: str) -> None:
 def test_the_words_of_a_button_are_read_without_its_sign() -> None:
     """So that a typed word meets the button of the author."""
     assert normalize_words("✖  Отменить!") == normalize_words("отменить")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("нет, давай в 10:15", True),
+        ("лучше завтра в 9", True),
+        ("и в понедельник в 11 тоже", True),
+        ("ой, в половине одиннадцатого", True),
+        ("no, make it 10:15", True),
+        ("нет", False),
+        ("нет, во вторую", False),
+        ("нет, в 410", False),
+        ("в 10:15?", False),
+        ("не в 10:15", False),
+        ("нет, давай в 10:15 скидку 90 %", False),
+    ],
+)
+def test_a_new_moment_says_nothing_else(text: str, *, is_one: bool) -> None:
+    """Only a day or hour, with the words of a correction beside it."""
+    assert is_new_moment(text) is is_one

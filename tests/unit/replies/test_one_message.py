@@ -105,6 +105,19 @@ async def test_a_reminder_is_told_by_its_own_message_only(world: World) -> None:
     assert (told.parts, told.notices) == ((), ())
 
 
+async def test_a_moved_reminder_is_told_by_its_own_message_only(world: World) -> None:
+    """Its message has the moment, however the answer words it; what is not in it stays."""
+    world.model.will(reply(REMINDER), reply(text="Готово."))
+    await world.work(message("напомни позвонить"))
+    for text, left in (("Перенёс напоминание на завтра, 10:15.", ""), ("Перенёс на завтра, 11:30.", "Перенёс на завтра, 11:30.")):
+        move = step("reminder.move", {"reminder": "@reminder:1", "at": "2026-11-22T10:15:00+03:00"})
+        world.model.will(reply(move), reply(text=text))
+        world.outbox()
+        await world.work(message("перенеси напоминание"))
+        (told,) = [Reply.model_validate(row.body) for row in world.outbox() if row.kind == "reply" and row.body["turn_id"]]
+        assert told.text == left
+
+
 async def test_in_a_group_where_the_reminder_is_not_shown_the_answer_stays(world: World) -> None:
     told = await answered(world, reply(REMINDER), reply(text="Готово, поставил напоминание."), said="напомни позвонить", key=GROUP)
     assert told.text == "Готово, поставил напоминание."

@@ -260,3 +260,39 @@ async def test_messages_that_are_joined_keep_what_stood_beside_them(world: World
     first = message("запиши в 481: звонил", at=at, message_id=1, answers_others=True, album="a")
     await world.work(first, message("и перезвонит", at=at, message_id=2, album="a"))
     assert _written(world) == []
+
+
+REMINDER = step("reminder.add", {"at": "2026-11-22T09:30:00+03:00", "text": "набрать заму"})
+
+
+async def test_another_hour_for_what_was_just_ordered_is_an_order(world: World) -> None:
+    """«Нет, давай в 10:15» moves the reminder at once, as often as the person changes their mind."""
+    world.model.will(reply(REMINDER), reply(text="Напомню."))
+    await world.work(message("напомни завтра в 9:30 набрать заму"))
+    for text in ("нет, давай завтра в 10:15", "лучше завтра в 11"):
+        at = text[text.index("завтра") :]
+        world.model.will(reply(step("reminder.move", {"reminder": "@reminder:1", "at": f"@date:{at}"})), reply(text="Перенёс."))
+        await world.work(message(text))
+    assert [row.body["what"] for row in world.outbox() if row.kind == "reminder"] == ["set", "moved", "moved"]
+    assert not world.events("ConfirmationRequested")
+
+
+async def test_a_reminder_that_is_moved_unasked_shows_its_text(world: World) -> None:
+    """The card names the reminder and the moment, and no id."""
+    world.model.will(reply(REMINDER), reply(text="Напомню."))
+    await world.work(message("напомни завтра в 9:30 набрать заму"))
+    world.model.will(reply(step("reminder.move", {"reminder": "@reminder:1", "at": "@date:завтра в 11"})))
+    await world.work(message("спасибо"))
+    (card,) = [event.data["preview"] for event in world.events("ConfirmationRequested")]
+    assert card["title"] == "набрать заму"
+    assert [line["field"] for line in card["lines"]] == ["at"]
+
+
+async def test_another_hour_after_anything_else_is_none(world: World, session: Session) -> None:
+    """Nothing was ordered before it, or the bot did nothing then."""
+    world.model.will(reply(text="Слушаю."))
+    await world.turn(session, message("привет"))
+    world.model.will(reply(note()))
+    await world.turn(session, message("нет, давай в 10:15"))
+    assert _written(world) == []
+    assert "gate-not-ordered" in _reasons(world)[0]
