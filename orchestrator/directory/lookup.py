@@ -61,7 +61,7 @@ class Lookup:
             case "me":
                 return self._resolve_me(place)
             case "current":
-                return self._resolve_current(place, find_field(reference, place.params))
+                return await self._resolve_current(place, find_field(reference, place.params))
             case "shown":
                 return resolve_shown(words, reference, ShownPlace(place.method, place.params, place.state, place.text), self._naming)
             case "reminder":
@@ -209,16 +209,34 @@ class Lookup:
             return Unresolved(notice=Notice(code="no-bitrix-user"), detail="the speaker has no Bitrix24 user")
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
-    def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
+    async def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
         """The record whose kind the field's name tells (CONTACT_ID), or the call."""
         if is_binding_field(field):
-            return _resolve_current_tie(place)
+            return await self._resolve_current_tie(place)
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = find_current(place.state, entity)
         if number is None:
             detail = f"there is no current {entity or 'record'}: several or none were read or changed last; write @shown:N or the name"
             return Unresolved(notice=Notice(code="no-current"), detail=detail)
         return Resolved(value=number, target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
+
+    async def _resolve_current_tie(self, place: ReferenceContext) -> Resolution:
+        """The only current record of any kind to which a task can be tied; customers of a current deal or lead do not count."""
+        candidates = list_tie_candidates(place.state)
+        if len(candidates) > 1:
+            candidates = await self._drop_customers(candidates)
+        if len(candidates) != 1:
+            detail = f"it is not clear which record is meant: {', '.join(candidates) or 'none is current'}; write @shown:N or the name"
+            return Unresolved(notice=Notice(code="link-unclear"), detail=detail)
+        kind, number = next(iter(candidates.items()))
+        return Resolved(value=number, target=f"{kind}:{number}", named_by_person=f"{kind}:{number}" in place.state.trusted)
+
+    async def _drop_customers(self, candidates: Mapping[str, int]) -> Mapping[str, int]:
+        """May raise BitrixError."""
+        owners = [(kind, candidates[kind]) for kind in ("deal", "lead") if kind in candidates]
+        rows = (await self._reads.load_records(owners)).values() if owners else ()
+        customers = {(kind, to_record_number(row.get(field))) for row in rows if row is not None for kind, field in _CUSTOMERS.items()}
+        return {kind: number for kind, number in candidates.items() if (kind, number) not in customers}
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
         """ "5000|USD" if the portal could read a number in another currency."""
@@ -281,13 +299,3 @@ def _find_held_kind(field: str) -> str:
     """CONTACT_ID and contactId: "contact"; "" if the name tells no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in CURRENT else ""
-
-
-def _resolve_current_tie(place: ReferenceContext) -> Resolution:
-    """The only current record of any kind to which a task can be tied."""
-    tie_candidates = list_tie_candidates(place.state)
-    if len(tie_candidates) != 1:
-        detail = f"it is not clear which record is meant: {', '.join(tie_candidates) or 'none is current'}; write @shown:N or the name"
-        return Unresolved(notice=Notice(code="link-unclear"), detail=detail)
-    kind, number = next(iter(tie_candidates.items()))
-    return Resolved(value=number, target=f"{kind}:{number}", named_by_person=f"{kind}:{number}" in place.state.trusted)

@@ -247,8 +247,7 @@ class Naming:
             value: object = params
             for part in spec.target_entity[1:].split("."):
                 value = value.get(part) if isinstance(value, Mapping) else None
-            code = str(value or "").lower()
-            return _to_kind(code.removeprefix("dynamic_")) or code
+            return names.to_kind(str(value)) if value else ""
         return spec.target_entity or spec.entity
 
     async def _find_stage_of(self, entity: str, record: RecordRow) -> str | None:

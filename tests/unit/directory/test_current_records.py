@@ -97,6 +97,8 @@ def test_what_was_done_in_the_second_of_its_message_belongs_to_that_turn() -> No
         ({"current_deal_id": 481, "current_contact_id": 43}, {"deal:481": ["contact:43", "company:5"]}, "deal:481"),
         ({"current_lead_id": 161}, {}, "lead:161"),
         ({"current_deal_id": 481, "current_contact_id": 44}, {"deal:481": ["contact:43"]}, ""),
+        ({"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5}, {}, "deal:481"),
+        ({"current_contact_id": 43, "current_company_id": 5}, {}, ""),
         ({"current_task_id": 8017}, {}, ""),
     ],
 )
@@ -104,6 +106,7 @@ async def test_a_task_is_tied_to_the_only_current_record(world: World, current: 
     """The customer of a current deal is no rival of it; two rivals are a question."""
     state = talked(**current)
     state.agent.objects["links"] = links
+    world.portal.records["deal", 481] = ROMASHKA
     reads = world.gate._deps.records
     place = ReferenceContext(
         method="tasks.task.add", params={"fields": {"UF_CRM_TASK": ["@current"]}}, actor=ANNA, state=state, text="поставь задачу по ней"

@@ -308,6 +308,7 @@ async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
     assert naming.find_entity("crm.item.update", {}) == ""
     assert naming.find_entity("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "dynamic_177"}}) == "item:177"
     assert naming.find_entity("tasks.task.update", {}) == "task"
+    assert naming.find_entity("crm.item.productrow.add", {"fields": {"ownerType": "D", "ownerId": "@current"}}) == "deal"
 
 
 async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(world: World) -> None:
