@@ -296,7 +296,7 @@ def _follows_fact(sentence: str, start: int, verb: re.Match[str]) -> bool:
     joint = _JOINT.search(before)
     length = len(_WORD.findall(fact))
     if _FOREIGN.search(before):
-        noted = joint and length >= _FEWEST_BEFORE and _REFERENCE.match(sentence, verb.end())
+        noted = (joint or _DASH.search(before)) and length >= _FEWEST_BEFORE and _REFERENCE.match(sentence, verb.end())
         return bool(noted) and not _CONDITION.search(before)
     if _READING.match(before) and joint:
         return True

@@ -1,6 +1,7 @@
 """The portal refuses a logged call or meeting without its customer. One whom the person may not read is not named.
 
-With several contacts it is the one whom the person named; a name that none of them has makes a card.
+With several contacts it is the one whom the person named; a name that none of them has makes a card. A stranger to the record whom the
+person named no better than a contact of it («с Марией по сделке Вектора») is taken for that contact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import may_touch
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.serialization import get_essence
-from orchestrator.gate.call.targets import as_id
+from orchestrator.gate.call.targets import as_id, list_elements
 from orchestrator.gate.normalize import batch
 from orchestrator.language.person_mentions import find_named_person
 from orchestrator.language.title_matching import is_mentioned
@@ -39,20 +40,23 @@ _TEXTS: Final = ("SUBJECT", "DESCRIPTION")
 async def load_call_partners(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps
 ) -> Mapping[Target, Sequence[CallPartner]]:
-    """For each record to which `call` adds a call or meeting without saying with whom, those it may be, the main one first."""
-    places = list(dict.fromkeys(target for leaf in call.leaves if _is_silent(leaf) for target in leaf.targets))
-    customers = {place: await _list_customers(place, records, deps) for place in places}
-    missing = [customer for several in customers.values() for customer in several if customer not in records]
+    """For each record to which `call` adds a call or meeting: with whom it may be, the main one first, whom the call names last."""
+    leaves = [leaf for leaf in call.leaves if _is_talk(leaf)]
+    customers = {
+        place: await _list_customers(place, records, deps) for place in dict.fromkeys(one for leaf in leaves for one in leaf.targets)
+    }
+    written = {place: [one] for leaf in leaves if (one := _find_written(leaf)) is not None for place in leaf.targets}
+    missing = [customer for several in (*customers.values(), *written.values()) for customer in several if customer not in records]
     read = {**records, **(await deps.records.load_records(list(dict.fromkeys(missing))) if missing else {})}
     return {
-        place: partners
+        place: [*partners, *(_build_stranger(one, read) for one in written.get(place, ()) if one not in several)]
         for place, several in customers.items()
-        if (partners := [one for customer in several if (one := _build_partner(customer, place, read, actor, deps)) is not None])
+        if (partners := [partner for customer in several if (partner := _build_partner(customer, place, read, actor, deps)) is not None])
     }
 
 
 def add_call_partners(call: Call, facts: Facts, text: str) -> Call:
-    """Fills in only calls and meetings that do not say with whom they are."""
+    """Fills in calls and meetings that do not say with whom they are, or name somebody beside the record."""
     leaves = tuple(_add_partner(leaf, facts, text) for leaf in call.leaves)
     if leaves == call.leaves:
         return call
@@ -75,7 +79,7 @@ def collect_partner_reasons(leaf: Call, facts: Facts, text: str, actor: Actor) -
 
 
 def _add_partner(leaf: Call, facts: Facts, text: str) -> Call:
-    partner = _choose_partner(leaf, facts, text) if _is_silent(leaf) else None
+    partner = _choose_partner(leaf, facts, text) if _is_silent(leaf) else _find_namesake(leaf, facts, text)
     if partner is None:
         return leaf
     fields = {**leaf.params["fields"], _FIELD: [dict(partner.entry)]}
@@ -83,9 +87,24 @@ def _add_partner(leaf: Call, facts: Facts, text: str) -> Call:
 
 
 def _choose_partner(leaf: Call, facts: Facts, text: str) -> CallPartner | None:
-    partners = next((facts.call_partners[target] for target in leaf.targets if target in facts.call_partners), ())
+    found = next((facts.call_partners[target] for target in leaf.targets if target in facts.call_partners), ())
+    partners = [one for one in found if one.entry]
     said = [text, *_list_own_texts(leaf)]
     return next((one for one in partners if _is_named(one, said)), next(iter(partners), None))
+
+
+def _find_namesake(leaf: Call, facts: Facts, text: str) -> CallPartner | None:
+    """A customer of the record whom the person named as well as the one that the call names."""
+    several = [one for target in leaf.targets for one in facts.call_partners.get(target, ())]
+    stranger = next((one for one in several if not one.entry), None) if _is_talk(leaf) else None
+    if stranger is None:
+        return None
+    best = max(several, key=lambda one: _count_named(one, text))  # of equals the first
+    return best if best.entry and _count_named(best, text) else None
+
+
+def _count_named(partner: CallPartner, text: str) -> int:
+    return sum(is_mentioned(name, text) for name in partner.name.split())
 
 
 def _is_named(partner: CallPartner, said: Sequence[str]) -> bool:
@@ -96,9 +115,21 @@ def _list_own_texts(leaf: Call) -> list[str]:
     return [value for name in _TEXTS if isinstance(value := leaf.written_fields.get(name), str)]
 
 
-def _is_silent(leaf: Call) -> bool:
+def _is_talk(leaf: Call) -> bool:
     fields = leaf.params.get("fields") if leaf.method == _METHOD else None
-    return isinstance(fields, Mapping) and str(fields.get("TYPE_ID")) in _TYPES and not fields.get(_FIELD)
+    return isinstance(fields, Mapping) and str(fields.get("TYPE_ID")) in _TYPES
+
+
+def _is_silent(leaf: Call) -> bool:
+    return _is_talk(leaf) and not leaf.params["fields"].get(_FIELD)
+
+
+def _find_written(leaf: Call) -> Target | None:
+    """The one contact that the call names; None for several."""
+    entries = list(list_elements(leaf.params["fields"].get(_FIELD)))
+    entry = entries[0] if len(entries) == 1 and isinstance(entries[0], Mapping) else {}
+    number = as_id(entry.get("ENTITY_ID"))
+    return ("contact", number) if number is not None and str(entry.get("ENTITY_TYPE_ID")) == "3" else None
 
 
 async def _list_customers(place: Target, records: Mapping[Target, JsonObject | None], deps: GateDeps) -> list[Target]:
@@ -131,6 +162,12 @@ def _build_partner(
     name = " ".join(str(value) for part in _NAMES if (value := find_value(record, part)))
     entry = {"VALUE": phone, "ENTITY_ID": customer[1], "ENTITY_TYPE_ID": definition.type_id, "TYPE": "PHONE"}
     return CallPartner(entry=entry, name=name or str(find_value(record, "TITLE") or ""))
+
+
+def _build_stranger(customer: Target, records: Mapping[Target, JsonObject | None]) -> CallPartner:
+    """Without an entry: the call has it already."""
+    record = records.get(customer) or {}
+    return CallPartner(entry={}, name=" ".join(str(value) for part in _NAMES if (value := find_value(record, part))))
 
 
 def _may_name(customer: Target, record: JsonObject, deal: JsonObject | None, actor: Actor, deps: GateDeps) -> bool:

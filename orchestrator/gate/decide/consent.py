@@ -42,6 +42,7 @@ QUESTIONS: Final[Mapping[str, str]] = {
 CONSENT_REASONS: Final = frozenset(QUESTIONS)
 """One of these puts all changes of the same answer on the card."""
 _SHORTEST: Final = 3
+_SENT: Final = "N"
 _TITLED: Final = frozenset({"task", "activity", "todo", "reminder", "checklistitem"})
 _NAMES: Final = frozenset({"title", "subject", "name", "text"})
 _SPARSE: Final = frozenset({"deal", "lead"})
@@ -93,7 +94,8 @@ def _collect_replaced(call: Call, watched: JsonObject, facts: Facts) -> Iterator
     if call.spec.verb == "add" or call.spec.adds or call.target_created:
         return
     if call.spec.verb != "update":
-        yield ask("gate-no-addition", method=call.method)
+        if call.classes != (_SENT,):  # a message replaces nothing; it asks because people read it
+            yield ask("gate-no-addition", method=call.method)
         return
     record = find_current_record(call, facts)
     for name, value in call.written_fields.items():
@@ -154,8 +156,18 @@ def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -
     read = [_flatten(text) for text in provenance.external]
     for name, value in watched.items():
         words = [word for one in _list_words(value) if len(word := _flatten(one)) >= _SHORTEST and word not in own_text] if read else []
-        if name not in call.system_fields and any(word in text for word in words for text in read):
+        if (
+            name not in call.system_fields
+            and not _is_named_target(call, name, value, provenance)
+            and any(word in text for word in words for text in read)
+        ):
             yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
+
+
+def _is_named_target(call: Call, name: str, value: object, provenance: Provenance) -> bool:
+    """The number of the record that the call is about: by a name or a button the person has named it."""
+    is_target = any(path.rpartition(".")[2] == name for path in call.spec.target)
+    return is_target and any(str(number) == str(value) and f"{kind}:{number}" in provenance.targets for kind, number in call.targets)
 
 
 def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance, facts: Facts) -> Iterator[Notice]:

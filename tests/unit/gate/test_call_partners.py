@@ -13,7 +13,7 @@ from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import effect
 
 BORIS = Actor(key="tg:1007", name="Борис Орлов", bitrix_user_id=7)
-DEAL, CONTACT, SECOND = 423, 46, 47
+DEAL, CONTACT, SECOND, NAMESAKE = 423, 46, 47, 76
 CALL = {"OWNER_TYPE_ID": 2, "OWNER_ID": DEAL, "TYPE_ID": 2, "COMPLETED": "Y", "DIRECTION": 2}
 PAST = {"START_TIME": "2026-11-20T10:00:00+03:00", "END_TIME": "2026-11-20T10:05:00+03:00"}
 
@@ -86,6 +86,26 @@ async def test_an_approved_call_with_another_name_runs_once(desk: Desk) -> None:
     done = await desk.approve(await log(desk, "Говорил 20 минут с Дмитрием"))
     assert done.status == "succeeded", done
     assert len(list_logged(desk)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "partner"),
+    [
+        ("Говорил с Еленой по сделке", CONTACT),
+        ("Говорил с Еленой Морозовой по сделке", NAMESAKE),
+        ("Говорил с Морозовой", NAMESAKE),
+        ("Говорил 20 минут", NAMESAKE),
+    ],
+)
+async def test_a_namesake_of_a_contact_of_the_deal_is_taken_for_that_contact(desk: Desk, text: str, partner: int) -> None:
+    """«С Еленой по сделке» is the Елена of the deal, whatever other Елена was found; words that name the other better keep her."""
+    names = {"NAME": "Елена", "LAST_NAME": "Морозова", "ASSIGNED_BY_ID": 7}
+    await desk.world.client.call("crm.contact.update", {"id": NAMESAKE, "fields": names}, repeatable=False)
+    found = await log(desk, text, COMMUNICATIONS=[{"ENTITY_TYPE_ID": 3, "ENTITY_ID": NAMESAKE}])
+    if isinstance(found, Pending):
+        await desk.approve(found)
+    (sent,) = list_logged(desk)
+    assert [one["ENTITY_ID"] for one in sent["fields"]["COMMUNICATIONS"]] == [partner]
 
 
 @pytest.mark.parametrize(
