@@ -61,6 +61,9 @@ PRODUCTS = (
     (1207, "Бумага офисная A4, пачка", 0, 215.0, 3),
 )
 
+# id, product, retail price
+PRICES = ((31, 1201, 89.0), (33, 1203, 1_050.0), (35, 1205, 12_400.0), (37, 1207, 310.0))
+
 ANY_PRODUCT = {
     "IBLOCK_ID": CATALOGUE,
     "ACTIVE": "Y",

@@ -331,6 +331,17 @@ gate-field = { $field ->
     [CURRENCY_ID] the currency
     [TAX_VALUE] the tax
     [PRICE] the price
+    [productName] the product name
+    [productId] the product
+    [price] the price
+    [quantity] the quantity
+    [discountTypeId] the kind of discount
+    [discountRate] the discount
+    [discountSum] the discount
+    [taxRate] the tax
+    [taxIncluded] the tax in the price
+    [measureCode] the unit
+    [measureName] the unit
     [IS_MANUAL_OPPORTUNITY] how the amount is calculated
     [ASSIGNED_BY_ID] the responsible person
     [RESPONSIBLE_ID] the assignee

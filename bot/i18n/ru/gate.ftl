@@ -331,6 +331,17 @@ gate-field = { $field ->
     [CURRENCY_ID] валюта
     [TAX_VALUE] налог
     [PRICE] цена
+    [productName] название товара
+    [productId] товар
+    [price] цена
+    [quantity] количество
+    [discountTypeId] вид скидки
+    [discountRate] скидка
+    [discountSum] скидка
+    [taxRate] налог
+    [taxIncluded] налог в цене
+    [measureCode] единица
+    [measureName] единица
     [IS_MANUAL_OPPORTUNITY] способ расчёта суммы
     [ASSIGNED_BY_ID] ответственный
     [RESPONSIBLE_ID] исполнитель

@@ -26,6 +26,7 @@ from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
 from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
+from orchestrator.gate.decide.discounts import price_discount
 from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.decide.own_fields import collect_own_field_reasons, settle_own_values
 from orchestrator.gate.decide.signatures import sign_texts
@@ -336,6 +337,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     text = effect.provenance.person_text
     try:
         fine = merge_multifields(add_call_partners(add_sections(open_lists(call, facts, actor), facts), facts, text), facts)
+        fine = fine if effect.proposed_by == "undo" else price_discount(fine, facts)
         fine = settle_own_values(fine, facts, text, actor.time_zone)
         fine = fine if effect.proposed_by == "undo" else sign_texts(fine, facts, actor)
     except Refusal as refusal:

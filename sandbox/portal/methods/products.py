@@ -88,7 +88,9 @@ def _add(call: Call) -> Row:
         if not fields.get(name):
             raise missing_parameter(name)
     code, owner = _owner(call, fields["ownerType"], fields["ownerId"])
-    number = call.store.add("productrow", _read(fields, PRODUCTROW.by_camel) | {"OWNER_TYPE": code, "OWNER_ID": owner})
+    values = _read(fields, PRODUCTROW.by_camel) | {"OWNER_TYPE": code, "OWNER_ID": owner}
+    product = call.store.get("product", values["PRODUCT_ID"]) if values["PRODUCT_ID"] and not values["PRODUCT_NAME"] else None
+    number = call.store.add("productrow", values | ({"PRODUCT_NAME": product["NAME"]} if product else {}))
     _recount(call, code, owner)
     return {"productRow": _shown(call.store.get("productrow", number) or {})}
 

@@ -14,7 +14,7 @@ from sandbox.portal import query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic
 from sandbox.portal.schema import BANK_DETAIL, PHONE_CALL, PRODUCT, REQUISITE, TEMPLATE, VAT, Row
-from sandbox.portal.seed_more_data import CATALOGUE, CATALOGUE_NAME
+from sandbox.portal.seed_more_data import CATALOGUE, CATALOGUE_NAME, PRICES
 from sandbox.portal.values import show_classic, show_universal, to_int
 
 _STANDARD = tuple(name for name, field in TEMPLATE.fields.items() if not field.multiple)
@@ -150,6 +150,29 @@ def _products(call: Call) -> query.Page:
     return query.Page(rows, page.total, page.next, box="products")
 
 
+def _product_get(call: Call) -> Row:
+    row = call.store.get("product", to_int(call.required("id")))
+    if row is None:
+        raise PortalError(400, 200040300010, "Product does not exist")
+    return {"product": _nulls(show_universal(PRODUCT, row, list(PRODUCT.fields)), row)}
+
+
+def _prices(call: Call) -> query.Page:
+    """Return the prices of the goods; the filter may name `productId` only, one or several."""
+    filters = call.required_map("filter") if call.arg("filter") else {}
+    wanted = next((value for name, value in filters.items() if name.lstrip("=@") == "productId"), None)
+    numbers = {to_int(one) for one in (wanted if isinstance(wanted, list) else [wanted])}
+    rows = [
+        {"id": number, "productId": product, "price": price, "priceScale": price, "currency": "RUB", **_ANY_PRICE}
+        for number, product, price in PRICES
+        if wanted is None or product in numbers
+    ]
+    return query.Page(rows, len(rows), None, box="prices")
+
+
+_ANY_PRICE = {"catalogGroupId": 1, "extraId": None, "quantityFrom": None, "quantityTo": None}
+
+
 def _nulls(shown: Row, row: Row) -> Row:
     """Return the product `shown` with None in place of 0 for numbers that are not set in its stored record `row`.
 
@@ -194,5 +217,7 @@ METHODS: dict[str, Callable[[Call], Any]] = {
     "crm.documentgenerator.template.list": _templates,
     "catalog.catalog.list": _catalogs,
     "catalog.product.list": _products,
+    "catalog.product.get": _product_get,
+    "catalog.price.list": _prices,
     "voximplant.statistic.get": _calls,
 }
