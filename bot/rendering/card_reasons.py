@@ -24,6 +24,7 @@ _FIRST = frozenset({
     "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
     "gate-four-eyes", "changed", "gate-batch-twice", "gate-call-partner",
 })  # fmt: skip
+_REFERENCE = "gate-reference-field"
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
 _DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
 """About the message, by weight: a card says one of them."""
@@ -109,6 +110,8 @@ def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
     doubts = {code for code in codes if code in _DOUBTS} - ({_UNNAMED} if _COMPARED in codes else set())
     doubt = next((code for code in _DOUBTS if code in doubts), "")
     facts = [reason for reason in reasons if _find_code(reason) not in _DOUBTS]
+    if codes - {_REFERENCE, *_DOUBTS, *_ABOUT_WORDS}:  # the line of the value says that it comes from a new record
+        reasons = [reason for reason in reasons if _find_code(reason) != _REFERENCE]
     if doubt != _ONLY_ASKED and any(_find_code(reason) not in _ABOUT_WORDS for reason in facts):
         doubt = _UNNAMED if _UNNAMED in doubts else ""
     return [reason for reason in reasons if _find_code(reason) not in _DOUBTS or _find_code(reason) == doubt]

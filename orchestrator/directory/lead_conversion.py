@@ -28,6 +28,8 @@ _ORIGIN: Final = ("SOURCE_ID", "SOURCE_DESCRIPTION")
 _UTM: Final = ("UTM_SOURCE", "UTM_MEDIUM", "UTM_CAMPAIGN", "UTM_CONTENT", "UTM_TERM")
 _POINTS: Final = ("PHONE", "EMAIL", "WEB", "IM")
 _TEXTS: Final = ("TITLE", "COMPANY_TITLE", *_PERSON, *_ORIGIN, *_UTM, *_POINTS)
+_COMMENT: Final = "COMMENTS"
+_LONGEST_COMMENT: Final = 2000
 _SEARCHED: Final = ("PHONE", "EMAIL")
 _RESPONSIBLE: Final = "ASSIGNED_BY_ID"
 _REFERENCE: Final = "$result"
@@ -76,11 +78,18 @@ class LeadConverter:
         if isinstance(known, CustomerQuestion):
             return known
         owned = await self._drop_dismissed(row)
-        try:
-            commands = write_batch(build_commands(lead, owned, company=known.company, contact=known.contact))
-        except BatchUnwritable:
-            return _refuse("lead-unwritable", lead, _UNWRITABLE)
-        return Conversion(params={"halt": 1, "cmd": commands}, left=tuple([notice async for notice in self._list_left(lead, row)]))
+        silent = {name: value for name, value in owned.items() if name != _COMMENT}
+        left = [notice async for notice in self._list_left(lead, row)]
+        for one in (owned, silent):  # without a comment that a batch cannot carry
+            if one is owned and not _is_writable_comment(row):
+                continue
+            try:
+                commands = write_batch(build_commands(lead, one, company=known.company, contact=known.contact))
+            except BatchUnwritable:
+                continue
+            told = [Notice(code="lead-comment-left")] if one is silent and str(row.get(_COMMENT) or "").strip() else []
+            return Conversion(params={"halt": 1, "cmd": commands}, left=(*left, *told))
+        return _refuse("lead-unwritable", lead, _UNWRITABLE)
 
     def _find_refusal(self, lead: int, row: JsonObject | None, actor: Actor) -> Unresolved | None:
         if row is None:
@@ -172,7 +181,7 @@ def build_commands(lead: int, row: JsonObject, *, company: int, contact: int) ->
     if contact or is_person:
         customers["CONTACT_ID"] = contact or "$result[contact]"
     title = str(row.get("TITLE") or "").strip() or f"#{lead}"
-    deal = {"TITLE": title, **_pick(row, ("OPPORTUNITY", "CURRENCY_ID", *_ORIGIN, *_UTM)), **customers, **owner}
+    deal = {"TITLE": title, **_pick(row, ("OPPORTUNITY", "CURRENCY_ID", _COMMENT, *_ORIGIN, *_UTM)), **customers, **owner}
     commands["deal"] = ("crm.deal.add", {"fields": deal})
     commands["lead"] = ("crm.lead.update", {"id": lead, "fields": {"STATUS_ID": CONVERTED, **customers}})
     return commands
@@ -194,6 +203,11 @@ def _read_points(value: object) -> Iterator[dict[str, str]]:
 
 def _is_person(row: JsonObject) -> bool:
     return any(str(row.get(name) or "").strip() for name in _NAMES)
+
+
+def _is_writable_comment(row: JsonObject) -> bool:
+    text = str(row.get(_COMMENT) or "")
+    return len(text) <= _LONGEST_COMMENT and _REFERENCE not in text.lower()
 
 
 def _find_state(row: JsonObject) -> str:

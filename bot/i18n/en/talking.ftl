@@ -51,6 +51,7 @@ lead-which = Which lead should become a deal? Name it or give its number
 lead-converted = Lead { $id } is converted already: it is not converted twice
 lead-junk = Lead { $id } is closed as junk. Take it back into work, then it can become a deal
 lead-unwritable = The lead holds a text that cannot be sent to Bitrix24: convert it there
+lead-comment-left = The comment of the lead is not copied to the deal, it stays in the lead
 lead-fields-left = Own fields of the lead ({ $count }) are not copied to the deal, they stay in the lead
 lead-products-left = Products of the lead ({ $count } rows) are not copied to the deal, only the amount is
 

@@ -247,6 +247,8 @@ def _said(*codes: str, **args: object) -> Sequence[str]:
         (["gate-critical", "gate-not-ordered"], ["Меняется сумма"]),
         (["gate-critical", "gate-only-asked"], ["Меняется сумма", "Вы только спросили и ничего не просили менять"]),
         (["gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма", "Не вижу в сообщении такой просьбы: проверьте"]),
+        (["gate-reference-field", "gate-critical"], ["Меняется сумма"]),
+        (["gate-reference-field", "gate-not-ordered"], ["Значение возьмётся из ответа другой команды: сумма"]),
         (["gate-critical", "gate-replaces", "gate-class-delete", "gate-not-plain"], ["Это нельзя отменить", "Меняется сумма"]),
     ],
 )

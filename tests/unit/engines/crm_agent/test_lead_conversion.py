@@ -193,6 +193,16 @@ async def test_what_is_not_taken_over_is_said(desk: Desk) -> None:
     assert "lead-products-left" in list_codes(await ask(desk, lead))
 
 
+@pytest.mark.parametrize(("comment", "is_carried"), [("Хочет пилораму", True), ("см. $result[deal]", False), ("я" * 3000, False)])
+async def test_the_comment_of_a_lead_goes_along_where_a_batch_can_carry_it(desk: Desk, comment: str, *, is_carried: bool) -> None:
+    """The wish of the customer stands in the deal; one that cannot be carried stops nothing, and is said to stay in the lead."""
+    lead = await make(desk, "lead", TITLE="Гранит", ASSIGNED_BY_ID=7, COMMENTS=comment)
+    told = list_codes(await ask(desk, lead))
+    await approve(desk)
+    assert ("lead-comment-left" in told) is not is_carried
+    assert ((await find_new_deal(desk)).get("COMMENTS") == comment) is is_carried
+
+
 async def test_a_failed_deal_leaves_the_lead_in_work(desk: Desk) -> None:
     """The batch stops at the first error: a lead without a deal is not marked as converted."""
     lead = await make(desk, "lead", **LEAD)
