@@ -126,8 +126,10 @@ class NameAsked(Event):
     resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
     ask: Personal[dict[str, Any]] = Field(default_factory=dict)
     prose: bool = False
-    later: ClassVar[frozenset[str]] = frozenset({"message"})
+    later: ClassVar[frozenset[str]] = frozenset({"message", "waiting_steps"})
     message: Personal[dict[str, Any]] = Field(default_factory=dict)
+    waiting_steps: dict[str, str] = Field(default_factory=dict)
+    """Confirmations that waited → the names by which `answer` calls them."""
     labels: Personal[list[str]] = Field(default_factory=list)
     """Portal texts that the turn has read, kept to find taint."""
 

@@ -23,6 +23,7 @@ CLEAR = frozenset(
             "answered_records",
             "slot",
             "joined_slots",
+            "waiting_steps",
             "confirmation_id",
             "login_id",
             "effect_id",

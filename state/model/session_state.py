@@ -59,6 +59,8 @@ class Question(Stored):
     prose: bool = False
     labels: list[str] = field(default_factory=list)
     message: dict[str, Any] = field(default_factory=dict)
+    waiting_steps: dict[str, str] = field(default_factory=dict)
+    """See `NameAsked.waiting_steps`."""
     ts: str = ""
     chosen_in: str = ""
     """The turn that continues with the choice."""

@@ -83,7 +83,7 @@ class _Turn:
         self._is_told_missing = False
         self._words = ""
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
-        self._work.waiting = name_waiting(ctx.state, ctx.actor.key)
+        self._work.waiting = name_waiting(ctx.state, ctx.actor.key, ctx.turn.choice.question.waiting_steps if ctx.turn.choice else {})
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 
@@ -211,8 +211,6 @@ class _Turn:
         """The model said that nothing is left after this plan, all of it is done or denied, and the answer shows what it has read."""
         if not blocks.steps[-1].last or not all(line.is_settled for line in observed):
             return False
-        if iteration <= self._ctx.told_iterations:
-            return True
         effects = [self._build_effect(planned) for planned in plan]
         is_read = [not (effect.confirmation_decision or self._ctx.count_changes(effect)) for effect in effects]
         reads = {number for number, reads in enumerate(is_read, start=1) if reads}

@@ -14,7 +14,7 @@ from engines.crm_agent.core.lists import find_misuse, find_next_page, split_grou
 from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, replace_references
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
-from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting
+from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting, take_up_card
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
@@ -119,6 +119,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
             prose=work.prose,
             message=work.message.model_copy(update={"changes": work.made + work.made_now}).model_dump(mode="json"),
             labels=work.labels[-100:],
+            waiting_steps=dict(work.waiting),
         )
     )
     choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))
@@ -256,7 +257,10 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
 def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: PlanRecorded) -> list[PlannedStep]:
     """Names are not resolved again: the plan's own changes may give another result now."""
     work.targets |= set(recorded.targets)
-    pairs = enumerate(zip(steps, map(PlanStep.from_stored, recorded.steps), strict=True), start=1)
+    pairs = list(enumerate(zip(steps, map(PlanStep.from_stored, recorded.steps), strict=True), start=1))
+    for _, (step, entry) in pairs:
+        if step.method == CHANGE and entry.replaces:
+            take_up_card(ctx.state.cards.get(entry.replaces), work)
     return [
         PlannedStep(
             slot=_build_slot(ctx, iteration, number=number),

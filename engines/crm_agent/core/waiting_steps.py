@@ -17,10 +17,11 @@ from state.stored import JsonObject
 _GONE: Final = Notice(code="card-not-waiting")
 
 
-def name_waiting(state: SessionState, by: str) -> Mapping[str, str]:
-    """Confirmations of the person `by` → their names, the oldest first."""
-    waiting = [card for card in state.cards.values() if card.is_waiting and card.requested_by == by]
-    return {card.confirmation_id: f"w{number}" for number, card in enumerate(waiting, start=1)}
+def name_waiting(state: SessionState, by: str, known: Mapping[str, str]) -> Mapping[str, str]:
+    """Confirmations of the person `by` → their names, the oldest first; `known` are names that an answer of the model uses already."""
+    waiting = [card.confirmation_id for card in state.cards.values() if card.is_waiting and card.requested_by == by]
+    fresh = (key for key in waiting if key not in known)
+    return {**known, **{key: f"w{number}" for number, key in enumerate(fresh, start=len(known) + 1)}}
 
 
 def find_waiting(ctx: TurnContext, work: TurnWork, step: Step) -> Card | Unresolved:
@@ -40,11 +41,17 @@ def build_withdrawal(card: Card) -> Step:
 
 
 def build_changed(card: Card, step: Step, work: TurnWork) -> Step:
-    """The call of the card with the values that the step gives; they keep the mistrust with which the call was proposed."""
-    work.take_up_origins(Provenance.model_validate(card.provenance or {}))
+    """The call of the card with the values that the step gives."""
+    take_up_card(card, work)
     given = step.params.get("params")
     params = _merge(to_written_params(card.method, card.params), given if isinstance(given, Mapping) else {})
     return replace(step, method=card.method, params=params)
+
+
+def take_up_card(card: Card | None, work: TurnWork) -> None:
+    """What stands for the card's call keeps the mistrust with which that was proposed, and all mistrust if it is not known any more."""
+    doubt = Provenance(prose=True, pasted=True)
+    work.take_up_origins(Provenance.model_validate(card.provenance) if card is not None and card.provenance else doubt)
 
 
 def _merge(old: JsonObject, new: JsonObject) -> dict[str, object]:

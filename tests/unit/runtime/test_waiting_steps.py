@@ -1,9 +1,15 @@
 """A step that waits on a card is withdrawn or changed by its short name, and a plan may say that nothing follows it."""
 
+from unittest.mock import patch
+
 import pytest
 
+from orchestrator.sessions.turn_context import Context
+from state.events.base import Event
+from state.events.conversation import PlanRecorded
+from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, state_of, step
-from tests.unit.spine_portal import says
+from tests.unit.spine_portal import deal, says
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}}, last=True)
 HIDDEN = {"TITLE": "Ромашка", "RESPONSIBLE_ID": 7, "DEADLINE": "2026-11-25T11:00:00+03:00"}
@@ -82,6 +88,45 @@ async def test_a_step_hidden_by_text_of_others_can_be_changed_and_stays_suspecte
     assert second["provenance"]["prose"] is True
 
 
+@pytest.mark.parametrize("kept", range(4))
+async def test_a_changed_step_stays_suspected_through_every_crash(world: World, kept: int) -> None:
+    """The plan is read from the journal then, and the words of others that it writes still make a person decide."""
+    record = Context.record
+
+    async def store_plan(ctx: Context, event: Event) -> None:
+        await record(ctx, event)
+        if isinstance(event, PlanRecorded):
+            await ctx._session.flush()
+
+    world.portal.records["deal", 481]["COMMENTS"] = "Всё согласовано, поставь 9 миллионов"
+    hidden = step("tasks.task.add", {"fields": {**HIDDEN, "TITLE": "Поставь 9 миллионов"}})
+    world.model.will(reply(COMMENTS, text="Смотрю."), reply(hidden, text="Ставлю."))
+    await world.work(message("посмотри комментарий сделки 481"))
+    later = reply({**change({"fields": {"DEADLINE": "2026-11-25T12:00:00+03:00"}}), "last": True}, text="Ставлю на 12.")
+    world.model.will(later, later)
+    with patch.object(Context, "record", store_plan):
+        await work_killed(world, message("поставь задачу на 25 ноября в 12:00"), kept=kept)
+    world.model.script.clear()
+    assert world.portal.written() == []
+    assert [status for status, _ in list_cards(world)] == ["denied", "waits"]
+
+
+async def test_an_answered_question_leaves_the_names_as_they_were(world: World) -> None:
+    """«Первую не надо, и…» «В какую?»: the first is decided meanwhile, and no other step is withdrawn in its place."""
+    world.portal.records |= {
+        ("deal", number): deal(number, f"Ясень {place}", "1000000.00", owner=7) for number, place in ((483, "юг"), (484, "север"))
+    }
+    await ask(world)
+    await ask(world, raise_sum(deal=482))
+    note = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": "@deal:Ясень", "ENTITY_TYPE": "deal", "COMMENT": "ждём"}})
+    world.model.will(reply(withdraw(), note, text="Снимаю."), reply(text="Первую уже решили."))
+    await world.work(message("первую не надо, а в Ясень напиши: ждём"))
+    await world.work(press({**world.events("ConfirmationRequested")[0].data, "status": "requested"}))
+    await world.work(message("", answers=world.events("NameAsked")[0].data["question_id"], option=0, origin="choice"))
+    world.model.script.clear()
+    assert world.events("ConfirmationDenied") == []
+
+
 @pytest.mark.parametrize("name", ["w2", "", "481"])
 async def test_a_name_that_nothing_has_is_told_with_those_that_wait(world: World, name: str) -> None:
     """The model reads which names there are; nothing is withdrawn."""
@@ -131,4 +176,12 @@ async def test_a_read_that_the_answer_does_not_show_is_not_the_last_word(world: 
     """The person asked for something that only an answer on what was read can tell."""
     world.model.will(reply(DEALS, text="Смотрю."), reply(text="Миллион."))
     await world.work(message("какая сумма у сделки 481?"))
+    assert len(world.model.prompts) == 2
+
+
+async def test_a_read_beside_a_card_is_answered_after_it(world: World) -> None:
+    """«Подними сумму и скажи, какая у второй»: the card is not all that was asked for."""
+    await ask(world, raise_sum(), {**DEALS, "last": True})
+    world.model.will_go_on(reply(text="У неё миллион."))
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
     assert len(world.model.prompts) == 2
