@@ -32,17 +32,18 @@ def tells_people(leaf: Call) -> bool:
 
 
 def sign_texts(call: Call, facts: Facts, actor: Actor) -> Call:
-    """Idempotent; a text that begins with the person's name stays."""
+    """Idempotent; a text that begins with the person's name, as the portal or the settings have it, stays."""
     if facts.sender is None or facts.sender.user == (actor.bitrix_user_id or -1):
         return call
-    leaves = tuple(_sign(leaf, f"{facts.sender.person}: ") for leaf in call.leaves)
+    leaves = tuple(_sign(leaf, facts.sender.person, actor.name) for leaf in call.leaves)
     if leaves == call.leaves:
         return call
     whole = batch.build_batch(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
     return replace(whole, proposed_essence=get_essence(call))
 
 
-def _sign(leaf: Call, signature: str) -> Call:
-    texts = {name: text for name in leaf.spec.signed if isinstance(text := leaf.params.get(name), str) and text.strip()}
-    signed = {name: signature + text for name, text in texts.items() if not text.lstrip().startswith(signature.rstrip())}
+def _sign(leaf: Call, name: str, short_name: str) -> Call:
+    signatures = tuple(f"{one}:" for one in (name, short_name) if one)
+    texts = {field: text for field in leaf.spec.signed if isinstance(text := leaf.params.get(field), str) and text.strip()}
+    signed = {field: f"{name}: {text}" for field, text in texts.items() if not text.lstrip().startswith(signatures)}
     return replace(leaf, params={**leaf.params, **signed}) if signed else leaf

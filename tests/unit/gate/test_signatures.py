@@ -89,6 +89,24 @@ async def test_a_portal_that_does_not_say_who_sends_is_no_reason_to_send_unsigne
     assert read_lines(entry)["SENDER"] == "сотрудника, через которого подключён бот"
 
 
+async def test_whoever_has_no_account_of_the_portal_signs_even_so(desk: Desk) -> None:
+    """Neither sender nor person is known by number: that does not make them the same."""
+    desk.wire.instead["profile"] = httpx.Response(403, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
+    stranger = Actor(key="tg:1009", name="Зоя", role="lead", sees="all")
+    entry, _ = await ask(desk, "im.message.add", {"DIALOG_ID": "8", "MESSAGE": "привет"}, stranger)
+    assert read_lines(entry)["MESSAGE"] == "Зоя: привет"
+
+
+async def test_a_text_signed_with_the_short_name_is_not_signed_again(desk: Desk) -> None:
+    """The portal did not tell the whole name when the card was drawn: what is sent is what stood there."""
+    desk.wire.instead["user.get"] = httpx.Response(403, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
+    entry, pending = await ask(desk, "im.message.add", {"DIALOG_ID": "8", "MESSAGE": "привет"}, BORIS)
+    assert read_lines(entry)["MESSAGE"] == "Борис: привет"
+    desk.wire.instead.clear()
+    assert (await desk.approve(pending)).status == "succeeded"
+    assert [params["MESSAGE"] for called, params in desk.wire.writes() if called == "im.message.add"] == ["Борис: привет"]
+
+
 async def test_a_call_that_tells_nobody_anything_reads_no_account(desk: Desk) -> None:
     """The line stands on messages only."""
     entry, _ = await ask(desk, "crm.deal.update", {"id": 423, "fields": {"OPPORTUNITY": 5}}, BORIS)
