@@ -73,6 +73,12 @@ def test_on_the_day_of_a_change_of_clocks_the_time_exists(written: str, sent: st
     assert localize_value(sent, "datetime", "Europe/Berlin") == sent
 
 
+def test_a_day_written_as_its_midnight_stays_that_day_west_of_it() -> None:
+    """In New York it is the evening before then."""
+    assert localize_value("2026-12-01T00:00:00Z", "date", "America/New_York") == "2026-12-01"
+    assert localize_value("2026-12-01T02:00:00Z", "date", "America/New_York") == "2026-11-30"
+
+
 def test_texts_and_filters_stay() -> None:
     """Only fields that hold times, and only of writes."""
     assert normalized("crm.deal.update", {"id": 5, "fields": {"COMMENTS": "2026-12-01T10:00:00Z"}}).written_fields["COMMENTS"].endswith("Z")

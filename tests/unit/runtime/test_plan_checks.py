@@ -50,6 +50,15 @@ async def test_what_cannot_be_done_is_refused_before_anybody_is_asked(world: Wor
     assert "Не создано" not in "".join(read(row.body, row.kind) for row in world.outbox() if row.kind == "reply")
 
 
+async def test_nobody_is_asked_about_the_first_of_a_chain_that_breaks(world: World) -> None:
+    """The task needs the contact, and that the company: without the task none of them is what was asked for."""
+    wrong = step("tasks.task.add", {"fields": {"TITLE": "x", "UF_CRM_TASK": ["@created:2"]}, "colour": "red"})
+    world.model.will(reply(COMPANY, CONTACT, wrong, text="Делаю."), reply(text="Не вышло."))
+    await world.work(message("заведи компанию Гранит, контакт и задачу"))
+    assert not world.events("ConfirmationRequested")
+    assert written(world) == []
+
+
 async def test_the_person_is_told_what_was_not_begun(world: World) -> None:
     """The model gives up: both the step and the record it needed are named as not done, without a reference."""
     alone = step("crm.deal.add", {"fields": {"TITLE": "Гранит", "COMPANY_ID": "@created:1", "ORIGIN_ID": "7"}})

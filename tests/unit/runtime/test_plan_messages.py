@@ -1,6 +1,7 @@
 """What reaches people waits behind a step of its plan that did not run, and says why: nobody is told of what is not so."""
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.unit.gate.gate_kit import call
 from tests.unit.runtime.group_kit import ask_plan, read, show, statuses
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, command, message, press, raise_sum, reply, step
-from tests.unit.spine_portal import Portal, lost, says
+from tests.unit.spine_portal import Portal, PortalError, lost, says
 
 TELL = step("im.message.add", {"DIALOG_ID": 8, "MESSAGE": "Сумма Ромашки теперь 1 100 000"})
 NO = says(400, {"error": "ERROR_CORE", "error_description": "no"})
@@ -69,6 +70,29 @@ async def test_a_message_behind_a_step_that_nobody_decided_waits(world: World) -
     await world.work(press(plan["members"][1]))
     assert written(world) == []
     assert "Шаг перед этим ещё не выполнен: изменение сделки" in read(show(world))
+
+
+async def test_a_message_before_the_other_steps_waits_for_none_of_them(world: World) -> None:
+    """«Напиши Борису и подними сумму»: it speaks of nothing that comes after it."""
+    await world.work(press(await ask_plan(world, TELL, raise_sum(1_100_000))))
+    assert written(world) == ["im.message.add", "crm.deal.update"]
+
+
+async def test_a_message_behind_a_batch_of_which_a_part_failed_waits(world: World) -> None:
+    """One of two deals has the new sum: that is not what the message tells."""
+    cmd = {f"d{deal}": f"crm.deal.update?id={deal}&fields[OPPORTUNITY]=1100000" for deal in (481, 482)}
+    plan = await ask_plan(world, step("batch", {"cmd": cmd}), TELL)
+    perform = Portal.perform
+
+    def fail(portal: Portal, method: str, params: dict[str, Any]) -> Any:
+        if method == "crm.deal.update" and int(params["id"]) == 482:
+            raise PortalError("ERROR_CORE", "no")
+        return perform(portal, method, params)
+
+    with patch.object(Portal, "perform", fail):
+        await world.work(press(plan))
+    assert "im.message.add" not in written(world)
+    assert "Шаг перед этим выполнен не полностью" in read(show(world))
 
 
 async def test_a_message_behind_a_step_that_had_no_card_says_so_at_once(world: World) -> None:
