@@ -12,6 +12,7 @@ from orchestrator.domain.models import ModelRequest, ToolCall
 from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
+from state.model.card import Card
 from state.model.session_state import Question, SessionState
 from state.model.shown_lists import ShownList
 from state.stored import JsonObject, Stored
@@ -201,6 +202,9 @@ class TurnContext(Protocol):
 
     async def needs_consent(self, effect: Effect, made: Collection[tuple[str, int]] = ()) -> bool:
         """Return whether the person has not clearly ordered the effect. `made`: records that earlier steps make for it."""
+
+    async def load_proposed_params(self, card: Card) -> JsonObject:
+        """Return the parameters of the card's call without what the gate filled in."""
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before anything external follows from it."""

@@ -5,7 +5,7 @@ submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
@@ -53,6 +53,8 @@ from orchestrator.gate.preview.reason_names import name_reasons
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.model.card import NO_CARD, Card
 from state.stored import JsonObject
+
+_DECIDED: Final = Refuse(reason=Notice(code="card-not-waiting"), detail="it does not wait any more; what became of it stands")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +118,8 @@ class Gate:
         known = await ledger.find_effect(case.effect_id)
         if known is not None:
             return restore_outcome(known)
+        if effect.withdraws:
+            return await self._withdraw(case, ledger.state.cards.get(effect.withdraws, NO_CARD))
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse):
             return await self._refuse(case, call)
@@ -341,32 +345,33 @@ class Gate:
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
         """The model may withdraw its own step, but never approve one (S004-12, A1, A10)."""
-        named = case.ledger.state.cards.get(case.effect.withdraws)
-        entry = named if named and named.is_waiting else find_open_card(case.ledger.state, get_essence(call), case.actor)
-        decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
+        entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:
-            try:
-                await confirmations.deny(entry, decision, case.ledger, ())
-            except EffectConflict:  # a person decided just now, and that decision holds
-                return await self._refuse(case, Refuse(reason=OUTDATED, detail="a person decided this meanwhile"))
-        else:
-            bare = Card.create(
-                confirmation_id=f"none-{case.effect_id[:10]}",
-                effect_id=case.effect_id,
-                essence=get_essence(call),
-                method=call.method,
-                params=dict(call.params),
-            )
-            event = confirmations.build_denial(bare, replace(decision, reason=case.effect.comment), case.ledger)
-            await case.ledger.buffer(event, actor=case.actor.key)
-        return Outcome(
-            status="refused",
+            return await self._withdraw(case, entry)
+        bare = Card.create(
+            confirmation_id=f"none-{case.effect_id[:10]}",
             effect_id=case.effect_id,
+            essence=get_essence(call),
             method=call.method,
-            reason=Notice(code="denied-by-model", args={"method": call.method}),
-            detail="withdrawn as you asked; nothing was sent",
-            call=dict(call.params),
+            params=dict(call.params),
         )
+        decision = replace(self._build_denial(case), reason=case.effect.comment)
+        await case.ledger.buffer(confirmations.build_denial(bare, decision, case.ledger), actor=case.actor.key)
+        return _build_withdrawn(case, call.method, call.params)
+
+    async def _withdraw(self, case: _Case, card: Card) -> Outcome:
+        """Done again after a crash, it is told alike."""
+        if card.requested_by != case.actor.key or not (card.is_waiting or (card.status == "denied" and card.via == "model")):
+            return await self._refuse(case, _DECIDED)
+        try:
+            if card.is_waiting:
+                await confirmations.deny(card, self._build_denial(case), case.ledger, ())
+        except EffectConflict:  # a person decided just now, and that decision holds
+            return await self._refuse(case, _DECIDED)
+        return _build_withdrawn(case, card.method, card.params)
+
+    def _build_denial(self, case: _Case) -> Decision:
+        return Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         only_planned = case.mode == "shadow" and call.reads_only
@@ -400,3 +405,14 @@ class Gate:
             is_computed=case.effect.is_computed,
             is_count=case.effect.is_count,
         )
+
+
+def _build_withdrawn(case: _Case, method: str, params: JsonObject) -> Outcome:
+    return Outcome(
+        status="refused",
+        effect_id=case.effect_id,
+        method=method,
+        reason=Notice(code="denied-by-model", args={"method": method}),
+        detail="withdrawn as you asked; nothing was sent",
+        call=dict(params),
+    )

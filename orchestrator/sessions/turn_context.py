@@ -16,7 +16,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.approve.plan_slots import find_origin_slot
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import StoredOrder, build_effect_id, to_proposed_params
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.preview.call_labels import ProposalLabel
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
@@ -40,6 +40,7 @@ from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
 from state.journal.store import EffectRow, StoredEvent
 from state.journal.thread_worker import run_to_end
+from state.model.card import Card
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
@@ -449,6 +450,12 @@ class Context:
 
     async def find_effect(self, slot: str) -> EffectRow | None:
         return await self._session.find_effect(build_effect_id(slot))
+
+    async def load_proposed_params(self, card: Card) -> JsonObject:
+        """See `TurnContext.load_proposed_params`."""
+        row = await self._session.find_effect(card.effect_id)
+        order = StoredOrder.from_data(row.call) if row is not None else None
+        return to_written_params(card.method, card.params) if order is None or order.is_erased else to_proposed_params(order.call)
 
     async def describe_change(self, slot: str) -> ProposalLabel | None:
         """None if the step changes nothing."""

@@ -202,12 +202,12 @@ class _Turn:
         if find_repeated(self._work.results) is not None:
             self._work.notices.append(Notice(code="refused-twice"))
             return await self._finish("limit", "")
-        if self._is_over(iteration, blocks, plan, observed):
+        if self._is_over(blocks, plan, observed):
             return await self._finish("answered", blocks.assistant if iteration > self._ctx.told_iterations else "")
         self._add_observation(iteration, text, plan, observed)
         return None
 
-    def _is_over(self, iteration: int, blocks: Blocks, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> bool:
+    def _is_over(self, blocks: Blocks, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> bool:
         """The model said that nothing is left after this plan, all of it is done or denied, and the answer shows what it has read."""
         if not blocks.steps[-1].last or not all(line.is_settled for line in observed):
             return False

@@ -57,7 +57,7 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         if waiting is not None and model_step.method == WITHDRAW:
             settled.append(PlannedStep(slot=slot, step=build_withdrawal(waiting), replaces=waiting.confirmation_id))
             continue
-        step, group_by = split_group(model_step if waiting is None else build_changed(waiting, model_step, work))
+        step, group_by = split_group(model_step if waiting is None else await build_changed(ctx, waiting, model_step, work))
         step, limit = split_limit(step)
         settled_step = await _settle_step(ctx, work, step=step, slot=slot)
         if not isinstance(settled_step, NameQuestion):

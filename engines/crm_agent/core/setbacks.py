@@ -20,7 +20,9 @@ from orchestrator.language.title_matching import is_match, measure_misspelling
 from state.stored import JsonObject
 
 WITHDRAWN: Final = frozenset({"denied-by-model", "gate-withdrawn"})
-_GIVEN_UP: Final = WITHDRAWN | ALREADY_SO | {"gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
+_GIVEN_UP: Final = (
+    WITHDRAWN | ALREADY_SO | {"card-not-waiting", "gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
+)
 """Nothing of the step is left to do."""
 _NO_METHOD: Final = "portal-error-method"
 _METHOD_MISTAKES: Final = frozenset({"gate-method-odd", "gate-method-unknown", "gate-kind-method", _NO_METHOD})

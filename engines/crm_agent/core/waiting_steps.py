@@ -40,11 +40,11 @@ def build_withdrawal(card: Card) -> Step:
     return Step(method=card.method, params=to_written_params(card.method, card.params), confirmation_decision="deny")
 
 
-def build_changed(card: Card, step: Step, work: TurnWork) -> Step:
+async def build_changed(ctx: TurnContext, card: Card, step: Step, work: TurnWork) -> Step:
     """The call of the card with the values that the step gives."""
     take_up_card(card, work)
     given = step.params.get("params")
-    params = _merge(to_written_params(card.method, card.params), given if isinstance(given, Mapping) else {})
+    params = _merge(await ctx.load_proposed_params(card), given if isinstance(given, Mapping) else {})
     return replace(step, method=card.method, params=params)
 
 

@@ -1,11 +1,12 @@
 """After a restart exactly the call that was shown is sent."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from pydantic import ConfigDict, Field
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.effect import to_written_params, write_batch
 from orchestrator.domain.frozen import View
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
@@ -85,6 +86,24 @@ class StoredOrder(View):
         commands: Sequence[JsonObject] = self.call.commands  # type: ignore[assignment]  # `from_data` leaves them as they are stored
         targets = [tuple(target) for command in commands for target in command["targets"]] or self.call.targets
         return {} if set(self.call.classes) <= {"R"} else name_records(targets, self.named)
+
+
+def to_proposed_params(stored: StoredCall) -> dict[str, object]:
+    """As whoever proposed the call may write them: without what the gate filled in, which it fills in anew. Raises BatchUnwritable."""
+    commands = [StoredCall.model_validate(command) for command in stored.commands]
+    if not commands:
+        return _leave_out(stored.params, stored.system_fields)
+    cmd = write_batch({one.key: (one.method, _leave_out(one.params, one.system_fields)) for one in commands})
+    return to_written_params(stored.method, {**stored.params, "cmd": cmd})
+
+
+def _leave_out(params: JsonObject, names: Collection[str]) -> dict[str, object]:
+    """Of the parameters and of the fields among them."""
+    return {
+        name: {key: one for key, one in value.items() if key not in names} if isinstance(value, Mapping) else value
+        for name, value in params.items()
+        if name not in names
+    }
 
 
 def name_records(targets: Iterable[Target], named: JsonObject) -> dict[str, object]:

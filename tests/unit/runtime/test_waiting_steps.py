@@ -4,11 +4,13 @@ from unittest.mock import patch
 
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
 from orchestrator.sessions.turn_context import Context
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from tests.unit.runtime.kill_kit import work_killed
-from tests.unit.spine_kit import World, message, press, raise_sum, reply, state_of, step
+from tests.unit.spine_kit import ANNA, BORIS, World, effect, message, press, raise_sum, reply, state_of, step
 from tests.unit.spine_portal import deal, says
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}}, last=True)
@@ -62,6 +64,84 @@ async def test_a_changed_step_takes_the_place_of_the_old_one(world: World) -> No
     await world.work(message("нет, не 500, а 550 тысяч"))
     assert [status for status, _ in list_cards(world)] == ["denied", "waits"]
     assert {name: str(value) for name, value in list_cards(world)[1][1].items()} == {"OPPORTUNITY": "550000", "TITLE": "Ромашка и Ко"}
+
+
+LEAD = step("crm.lead.add", {"fields": {"TITLE": "Гранит"}}, requires_confirmation=True)
+CALL = {"OWNER_TYPE_ID": 2, "OWNER_ID": 481, "TYPE_ID": 2, "SUBJECT": "Звонок", "DIRECTION": 2, "COMPLETED": "Y"}
+SEVERAL = {
+    "b": "crm.lead.add?fields[TITLE]=Гранит",
+    "c": "crm.timeline.comment.add?fields[ENTITY_ID]=$result[b]&fields[ENTITY_TYPE]=lead&fields[COMMENT]=ждём",
+    "a": "crm.deal.update?id=482&fields[OPPORTUNITY]=6",
+}
+FILLED = {
+    "a new lead with its mark": (LEAD, {"fields": {"TITLE": "Базальт"}}),
+    "a task with its author": (step("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 8}}), {"fields": {"TITLE": "y"}}),
+    "a signed message": (step("im.message.add", {"DIALOG_ID": 8, "MESSAGE": "аванс пришёл"}), {"MESSAGE": "аванса нет"}),
+    "a call with its partner": (
+        step("crm.activity.add", {"fields": CALL}, requires_confirmation=True),
+        {"fields": {"SUBJECT": "Разговор"}},
+    ),
+    "a batch": (step("batch", {"cmd": SEVERAL}), {"cmd": {"a": "crm.deal.update?id=482&fields[OPPORTUNITY]=7"}}),
+}
+
+
+@pytest.mark.parametrize(("first", "params"), FILLED.values(), ids=FILLED.keys())
+async def test_what_the_gate_filled_in_stops_no_correction(world: World, first: dict[str, object], params: dict[str, object]) -> None:
+    """Marks, authors, signatures are the gate's to fill in anew: any waiting step can be changed, and then withdrawn."""
+    await ask(world, first)
+    world.model.will(reply({**change(params), "requires_confirmation": True}, text="Меняю."), reply(withdraw(), text="Снимаю."))
+    await world.work(message("нет, иначе"))
+    assert [status for status, _ in list_cards(world)] == ["denied", "waits"]
+    await world.work(message("совсем не надо"))
+    assert [status for status, _ in list_cards(world)] == ["denied", "denied"]
+    assert not world.events("StepRefused")
+
+
+async def test_a_call_moved_to_another_deal_is_with_the_contact_of_that(world: World) -> None:
+    """The partner that the gate found for the first deal does not go along."""
+    for number, phone in ((43, "+7 900 111"), (44, "+7 900 222")):
+        more = {"ID": str(number), "PHONE": [{"ID": "1", "VALUE": phone, "VALUE_TYPE": "WORK"}]}
+        world.portal.records["contact", number] = {**world.portal.records["contact", 43], **more}
+    world.portal.records["deal", 482]["CONTACT_ID"] = "44"
+    await ask(world, step("crm.activity.add", {"fields": CALL}, requires_confirmation=True))
+    world.model.will(reply({**change({"fields": {"OWNER_ID": 482}}), "requires_confirmation": True}, text="Меняю."))
+    await world.work(message("нет, в сделке 482"))
+    assert [fields["COMMUNICATIONS"][0]["ENTITY_ID"] for _, fields in list_cards(world)] == [43, 44]
+
+
+@pytest.mark.parametrize("actor", [ANNA, BORIS])
+async def test_a_step_that_was_decided_or_is_of_another_is_not_told_as_withdrawn(world: World, actor: Actor) -> None:
+    """The person pressed while the model thought; and in a group nobody takes back what others asked for."""
+    await ask(world)
+    asked = world.events("ConfirmationRequested")[-1].data
+    if actor is ANNA:
+        await world.work(press({**asked, "status": "requested"}))
+    session = await world.session()
+    late = effect("crm.deal.update", asked["params"], slot="t2/1/1", confirmation_decision="deny", withdraws=asked["confirmation_id"])
+    result = await world.submit(session, late, actor=actor, turn_id="t2")
+    assert isinstance(result, Outcome)
+    assert result.reason is not None
+    assert result.reason.code == "card-not-waiting"
+    assert not world.events("ConfirmationDenied")
+
+
+async def test_a_change_to_what_waits_already_leaves_it_waiting(world: World) -> None:
+    """The same card stands for the new step, and is not withdrawn in its own place."""
+    await ask(world)
+    world.model.will(reply(change({"fields": {"OPPORTUNITY": 1_200_000}}), text="Меняю."))
+    await world.work(message("нет, поставь 1 200 000"))
+    assert [status for status, _ in list_cards(world)] == ["waits"]
+
+
+async def test_what_a_colleague_waits_for_has_no_name_for_others(world: World) -> None:
+    """In a group each person corrects their own."""
+    world.model.will(reply(raise_sum(deal=500), text="Прошу подтвердить."))
+    await world.work(message("подними сумму сделки 500", actor=BORIS))
+    await ask(world)
+    world.model.will(reply(change({"fields": {"OPPORTUNITY": 550_000}}, card="w2"), text="Меняю."), reply(text="Не нашёл."))
+    await world.work(message("нет, 550 тысяч"))
+    assert "one of STATE.waiting_for_a_person: w1" in world.model.prompts[-1][-1]["content"]
+    assert [status for status, _ in list_cards(world)] == ["waits", "waits"]
 
 
 async def test_of_a_refused_change_the_old_step_still_waits(world: World) -> None:

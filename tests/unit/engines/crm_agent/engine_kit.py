@@ -16,7 +16,9 @@ from orchestrator.engines.base import ModelText, TurnContext, TurnEnd, TurnInput
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.events.fold import create_state
+from state.model.card import Card
 from state.model.session_state import HistoryLine
+from state.stored import JsonObject
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 
@@ -124,6 +126,9 @@ class Fake:
     async def needs_consent(self, effect: Effect, made: Collection[tuple[str, int]] = ()) -> bool:
         self.weighed.append(effect)
         return effect.method in self.asking
+
+    async def load_proposed_params(self, card: Card) -> JsonObject:
+        return card.params
 
     async def record(self, event: Event) -> None:
         self.events.append(event)
