@@ -222,5 +222,6 @@ step-held = { $named ->
     [yes] Not created: “{ $title }”, because a step that needs this record cannot be done
    *[no] The record was not created, because a step that needs it cannot be done
 }
+change-alone = Other steps stand behind this one on its card, so it is not changed without them: ask for all of it again
 created-none = This step was not begun: the record that it belongs to was not created
 created-misplaced = It is unclear where the new record belongs: the step was left out

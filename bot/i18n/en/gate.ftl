@@ -447,6 +447,7 @@ plan-step-missed = { $why ->
     [expired] Nobody approved the step before this one: { $step }
     [unknown] Nobody knows whether the step before this one ran: { $step }
     [partly] The step before this one ran only in part: { $step }
+    [undone] The step before this one was undone: { $step }
    *[refused] The step before this one did not run: { $step }
 }
 gate-model-asks = The bot is not sure and asks you to check

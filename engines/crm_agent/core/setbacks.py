@@ -20,8 +20,10 @@ from orchestrator.language.title_matching import is_match, measure_misspelling
 from state.stored import JsonObject
 
 WITHDRAWN: Final = frozenset({"denied-by-model", "gate-withdrawn"})
+ALONE: Final = "change-alone"
+"""A step is not changed without those behind it on its card."""
 _GIVEN_UP: Final = (
-    WITHDRAWN | ALREADY_SO | {"card-not-waiting", "gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
+    WITHDRAWN | ALREADY_SO | {ALONE, "card-not-waiting", "gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
 )
 """Nothing of the step is left to do."""
 _NO_METHOD: Final = "portal-error-method"
@@ -166,6 +168,8 @@ def _is_told(step_result: StepResult, answer: Answer) -> bool:
 
 def _is_recovered(step_result: StepResult, results: Sequence[StepResult], titles: Mapping[str, str]) -> bool:
     wishes, code = _list_wishes(step_result.entry), _find_code(step_result.notice)
+    if code == ALONE:  # what is proposed anew is another call
+        return any(other.iteration > step_result.iteration and other.status in {"ok", "waiting"} for other in results)
     # Each later step makes good one refused step of an answer at most: the others of that answer want something else.
     later = [wish for other in results if other.iteration > step_result.iteration for wish in _list_done(other)]
     for other in results[: results.index(step_result)]:

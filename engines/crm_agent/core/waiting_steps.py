@@ -4,17 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from engines.crm_agent.core.setbacks import ALONE
 from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.effect import Provenance, to_written_params
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.blocks import CHANGE, Step
 from state.model.card import Card
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 _GONE: Final = Notice(code="card-not-waiting")
+_ALONE: Final = Unresolved(
+    notice=Notice(code=ALONE), detail="other steps of its plan stand behind it on its card: withdraw it and propose all of them anew"
+)
 
 
 def name_waiting(state: SessionState, by: str, known: Mapping[str, str]) -> Mapping[str, str]:
@@ -30,7 +34,7 @@ def find_waiting(ctx: TurnContext, work: TurnWork, step: Step) -> Card | Unresol
     confirmation_id = next((key for key, given in work.waiting.items() if given == name), "")
     card = ctx.state.cards.get(confirmation_id)
     if card is not None and card.is_waiting:
-        return card
+        return _ALONE if step.method == CHANGE and card.next_steps else card
     names = ", ".join(key for known, key in work.waiting.items() if (one := ctx.state.cards.get(known)) is not None and one.is_waiting)
     detail = f'no step {name!r} waits for this person; "card" is one of STATE.waiting_for_a_person: {names or "none waits"}'
     return Unresolved(notice=_GONE, detail=detail)

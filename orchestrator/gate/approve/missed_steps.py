@@ -1,16 +1,18 @@
 """Whether what reaches people stands behind a step of its plan that did not run: it would tell them of what is not so."""
 
 from collections.abc import Sequence
+from itertools import count
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import ALREADY_SO, Effect, MissedStep
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.plan_slots import find_origin_slot, list_plan_cards, parse_step, select_current
+from orchestrator.gate.approve.plan_slots import find_origin_slot, find_origin_slots, list_plan_cards, parse_step, select_current
 from orchestrator.gate.call.effect import Ask, Call
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.preview.call_labels import describe_proposal
+from orchestrator.gate.undo.undo_policy import build_undo_effect_id, parse_undo_slot
 from state.model.card import Card
 from state.stored import JsonObject
 
@@ -19,7 +21,7 @@ _OUTWARD = "N"
 
 
 async def find_missed_step(card: Card, ledger: Ledger) -> Notice | None:
-    """The first earlier step of the plan that did not run as a whole; None also if `card` tells of it."""
+    """The first earlier step of the plan that did not run as a whole, or was undone; None also if `card` tells of it."""
     plan, own = parse_step(find_origin_slot(card, ledger.state.cards)) if _OUTWARD in card.call_class else ("", 0)
     if not plan or ledger.state.run is not None:
         return None
@@ -28,7 +30,8 @@ async def find_missed_step(card: Card, ledger: Ledger) -> Notice | None:
         if version.is_known:  # a withdrawal leaves a card without a preview
             versions.setdefault(number, []).append(version)
     earlier = (select_current(versions[number]) for number in sorted(versions) if number < own)
-    missed = next(((step, why) for step in earlier if (why := _find_fate(step))), None)
+    fates = [(step, _find_fate(step) or ("undone" if await _is_undone(step, ledger) else "")) for step in earlier]
+    missed = next(((step, why) for step, why in fates if why), None)
     if missed is None:
         return None
     step, why = missed
@@ -59,6 +62,18 @@ def _find_fate(card: Card) -> str:
     if card.status == "refused" and card.code in ALREADY_SO:
         return ""
     return "waiting" if card.status in {"requested", "approved"} else card.status
+
+
+async def _is_undone(step: Card, ledger: Ledger) -> bool:
+    cards = ledger.state.cards
+    undone = (parse_undo_slot(slot) for key, slot in find_origin_slots(cards).items() if cards[key].status == "executed")
+    if step.effect_id in undone:
+        return True
+    for attempt in count(1):
+        row = await ledger.find_effect(build_undo_effect_id(step.effect_id, attempt))
+        if row is None or row.status == "succeeded":
+            return row is not None
+    return False
 
 
 def _build_notice(label: JsonObject, why: str) -> Notice:

@@ -124,7 +124,7 @@ async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: Wo
         transaction._cursor.execute("update effects set status = 'approved'")
     session = await world.session()
     result = await world.submit(session, effect(*SUM, slot="t2/1/1", confirmation_decision="deny"), turn_id="t2")
-    assert result.reason.code == "card-outdated"
+    assert result.reason.code == "card-not-waiting"
     assert card(session, entry.confirmation_id).status == "requested"
 
 

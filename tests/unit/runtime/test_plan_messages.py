@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.unit.features.undo.undo_kit import undo
 from tests.unit.gate.gate_kit import call
 from tests.unit.runtime.group_kit import ask_plan, read, show, statuses
 from tests.unit.runtime.kill_kit import work_killed
@@ -62,6 +63,22 @@ async def test_a_message_behind_a_denied_step_waits(world: World) -> None:
     await world.work(press(show(world)["members"][1]))
     assert written(world) == []
     assert "Шаг перед этим отклонён: изменение сделки" in read(show(world))
+
+
+async def test_a_message_behind_a_step_that_was_undone_waits(world: World) -> None:
+    """The sum is what it was before: the message would tell the colleague of another."""
+    plan = await ask_plan(world, raise_sum(1_100_000), TELL)
+    await world.work(press(plan["members"][0]))
+    first, tell = (event.data for event in world.events("ConfirmationRequested"))
+    await world.work(undo(first["effect_id"]))
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
+    world.outbox()
+    await world.work(press({**tell, "status": "requested"}))
+    assert written(world) == ["crm.deal.update"] * 2
+    fresh = show(world)
+    assert "Шаг перед этим отменён: изменение сделки" in read(fresh)
+    await world.work(press(fresh))
+    assert written(world)[2:] == ["im.message.add"]
 
 
 async def test_a_message_behind_a_step_that_nobody_decided_waits(world: World) -> None:

@@ -9,6 +9,7 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.sessions.turn_context import Context
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
+from tests.unit.runtime.group_kit import last_card, read
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import ANNA, BORIS, World, effect, message, press, raise_sum, reply, state_of, step
 from tests.unit.spine_portal import deal, says
@@ -131,6 +132,35 @@ async def test_a_change_to_what_waits_already_leaves_it_waiting(world: World) ->
     world.model.will(reply(change({"fields": {"OPPORTUNITY": 1_200_000}}), text="Меняю."))
     await world.work(message("нет, поставь 1 200 000"))
     assert [status for status, _ in list_cards(world)] == ["waits"]
+
+
+COMPANY = step("crm.company.add", {"fields": {"TITLE": "Гранит"}}, requires_confirmation=True)
+FOLLOWING = step("crm.deal.add", {"fields": {"TITLE": "Гранит", "COMPANY_ID": "@created:1"}})
+
+
+async def test_a_step_with_others_behind_it_is_not_changed_without_them(world: World) -> None:
+    """«Нет, Базальт»: the deal that stood on the same card would be lost without a word, so both are proposed anew."""
+    await ask(world, COMPANY, FOLLOWING)
+    world.outbox()
+    basalt = step("crm.company.add", {"fields": {"TITLE": "Базальт"}}, requires_confirmation=True)
+    anew = reply(
+        step("card.withdraw", {"card": "w1"}), basalt, {**FOLLOWING, "params": {"fields": {"TITLE": "Базальт", "COMPANY_ID": "@created:2"}}}
+    )
+    world.model.will(reply(change({"fields": {"TITLE": "Базальт"}}), text="Меняю."), anew)
+    await world.work(message("нет, компания Базальт"))
+    assert [status for status, _ in list_cards(world)] == ["denied", "waits"]
+    rows = world.outbox()
+    assert "Затем: Создать сделку «Базальт»" in read(last_card(rows))
+    assert not [notice for row in rows for notice in row.body.get("notices", ()) if notice["code"] == "change-alone"]
+
+
+async def test_a_change_without_those_behind_it_is_told(world: World) -> None:
+    """The model leaves it at that: the old card waits, and the person reads why."""
+    await ask(world, COMPANY, FOLLOWING)
+    world.model.will(reply(change({"fields": {"TITLE": "Базальт"}}), text="Меняю."), reply(text="Попросите всё заново."))
+    await world.work(message("нет, компания Базальт"))
+    assert [status for status, _ in list_cards(world)] == ["waits"]
+    assert "change-alone" in world.codes()
 
 
 async def test_what_a_colleague_waits_for_has_no_name_for_others(world: World) -> None:
