@@ -461,7 +461,7 @@ gate-sum-steps = { $times ->
   }
 gate-sum-lost = Резко меняется { gate-field }
 gate-sum-unnamed = В просьбе названа другая сумма: { $sum } в ней нет
-gate-call-partner = Названо имя «{ $name }», а у записи такого контакта нет: запишется разговор с «{ $who }»
+gate-call-partner = Такого контакта у записи нет: «{ $name }». Собеседником запишется «{ $who }»
 gate-file-field = Прежний файл заменится, вернуть его бот не сможет: { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 plan-step-missed = { $why ->

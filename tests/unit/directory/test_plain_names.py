@@ -90,6 +90,12 @@ async def test_names_in_filters_batches_and_other_places() -> None:
     assert await named("crm.activity.todo.add", todo) == {**todo, "deadline": "@date:завтра в 10:00", "responsibleId": 8}
 
 
+@pytest.mark.parametrize("key", ["%STAGE_ID", ">STAGE_ID", "%ASSIGNED_BY_ID"])
+async def test_a_part_or_a_bound_is_no_name(key: str) -> None:
+    """Only where the value as a whole is looked for it is the name of one."""
+    assert await named("crm.deal.list", {"filter": {key: "Новая"}}) == {"filter": {key: "Новая"}}
+
+
 async def test_of_several_the_person_chooses() -> None:
     """The question has the candidates, and the answer is taken afterwards."""
     params = {"id": 481, "fields": {"ASSIGNED_BY_ID": "Пётр Сомов"}}

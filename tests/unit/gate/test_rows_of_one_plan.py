@@ -98,6 +98,13 @@ async def test_a_step_says_that_its_sum_stands_after_those_above(desk: Desk) -> 
     ]
 
 
+async def test_rows_of_another_deal_are_none_of_this_one(desk: Desk) -> None:
+    """Two deals in one plan: each card says its own sum, and no step above."""
+    other = ("crm.item.productrow.add", {"fields": {"ownerType": "D", "ownerId": DEAL + 1, **PUMP}})
+    steps = await plan(desk, other, add(WORK))
+    assert list_sums(desk.card(steps[1]).preview)[0] == ("Сумма станет по товарам", "265 000 ₽", "8 000 ₽")
+
+
 @pytest.mark.parametrize(
     "steps",
     [
