@@ -128,3 +128,13 @@ async def test_only_a_turn_that_waits_stores_origins(world: World) -> None:
     world.model.will(reply(READ, text="Смотрю."), reply(text="Вот она."))
     await world.work(message("посмотри сделку 481"))
     assert all("provenance" not in event.data for event in world.events("TurnFinished"))
+
+
+async def test_what_was_read_beside_the_card_is_read_again(world: World) -> None:
+    """The model has not answered on it yet: after the card it sees the record as the change has left it."""
+    world.model.will(reply(raise_sum(1_200_000), READ, text="Прошу подтвердить."))
+    await world.work(message("подними сумму сделки 481 до 1 200 000 и посмотри сделку"))
+    world.model.will_go_on(reply(text="Готово."))
+    await approve(world)
+    line = next(one for one in world.model.prompts[-1][-1]["content"].splitlines() if '"crm.deal.get"' in one)
+    assert "1200000" in line
