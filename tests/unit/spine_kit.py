@@ -412,7 +412,7 @@ async def a_world(
             yield world
         model.check()
     finally:
-        orchestrator.tools.audit.wait()
+        orchestrator.tools.audit.wait(60)
         await client.aclose()
         await wrapped.aclose()
 
