@@ -21,7 +21,7 @@ async def test_my_deals_have_names_stages_sums_links_and_a_total(world: World) -
     assert "Вектор: сервисный договор · 85 000 ₽ · Новая · №413" in reply.text
     assert len(reply.links) == len(deals)
     assert f"{world.servers.portal}/crm/deal/details/413/" in reply.links
-    assert f"Всего {len(deals)} на {total / 1_000_000:.3g}".replace(".", ",") in reply.text
+    assert f"Всего {len(deals)} на {total:,.0f} ₽".replace(",", " ") in reply.text.replace("\xa0", " ")
     assert await world.writes() == []
 
 

@@ -24,6 +24,7 @@ ALLOWED: Final = {
     "orchestrator/gate/decide/linked_customers.py": "names the lists of deals and leads that it reads",
     "orchestrator/gate/call/critical_fields.py": "recognizes a handler's address among the parameters of a proposed call",
     "orchestrator/gate/call/essence.py": "the one name under which two names of the same write are compared; nothing is called by it",
+    "orchestrator/gate/decide/calendar_sections.py": "recognizes an event that needs a calendar of its owner",
     "orchestrator/gate/decide/evaluate_rules.py": "the other names under which a rule of the owner may mean the proposed call",
     "orchestrator/gate/decide/field_checks.py": "recognizes calls that write a stage or a deadline, to check the value",
     "orchestrator/gate/decide/refusals.py": "recognizes a call that would unbind every handler",
