@@ -255,7 +255,9 @@ async def test_a_hostile_name_of_a_definition_is_told_in_one_short_sentence(tmp_
         await world.work(start(name), command("steps", args=name))
         rows = [row for row in world.outbox() if row.kind == "reply"]
         assert world.sql.list_runs(RunFilter()) == []
-        assert ["run-definition-gone"] in [[one["code"] for one in row.body["notices"]] for row in rows]  # the command may be answered first
+        assert ["run-definition-gone"] in [
+            [one["code"] for one in row.body["notices"]] for row in rows
+        ]  # the command may be answered first
         assert all(len(str(row.body)) < 1000 for row in rows)
 
 
