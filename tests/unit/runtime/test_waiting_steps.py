@@ -295,3 +295,11 @@ async def test_a_read_beside_a_card_is_answered_after_it(world: World) -> None:
     world.model.will_go_on(reply(text="У неё миллион."))
     await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
     assert len(world.model.prompts) == 2
+
+
+async def test_a_marker_that_shows_nothing_keeps_a_last_plan_from_ending(world: World) -> None:
+    """The model is told that its answer would show no list, and writes it again."""
+    world.model.will(reply(TASK, text="Ставлю задачу, вот сделки:\n[[list 2]]"), reply(text="Поставил."))
+    await world.work(message("поставь задачу позвонить"))
+    assert len(world.model.prompts) == 2
+    assert [event.data["reason"] for event in world.events("TurnFinished")] == ["answered"]
