@@ -60,12 +60,15 @@ _DECIDED: Final = Refuse(reason=Notice(code="card-not-waiting"), detail="it does
 @dataclass(frozen=True, kw_only=True)
 class _Case:
     effect: Effect
-    effect_id: str
     turn_id: str
     actor: Actor
     mode: Mode
     ledger: Ledger
     denied: Collection[str] = ()
+
+    @property
+    def effect_id(self) -> str:
+        return build_effect_id(self.effect.slot)
 
 
 class Gate:
@@ -113,8 +116,7 @@ class Gate:
         `earlier` are the turn's effect ids, oldest first: their changes are not made again. Calls whose essence is in `denied` are
         refused. Raises StoreUnwritable when the intent cannot be stored; then nothing was sent.
         """
-        effect_id = build_effect_id(effect.slot)
-        case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
+        case = _Case(effect=effect, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
         known = await ledger.find_effect(case.effect_id)
         if known is not None:
             return restore_outcome(known)
@@ -177,8 +179,7 @@ class Gate:
 
         `made`: steps of the plan make these records, for whose numbers stand-ins stand.
         """
-        effect_id = build_effect_id(effect.slot)
-        case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
+        case = _Case(effect=effect, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
             return False

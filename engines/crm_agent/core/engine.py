@@ -173,8 +173,8 @@ class _Turn:
 
         request = TurnModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
-        # After a restart the records are read again and may have changed, while the recorded answer still rests on the old text. Where that
-        # came from is stored with a turn that waits for its cards, and of answers after a crash only whether it was prose.
+        # After a crash, reads that were refused, or recorded by an older program, are made again and may give other text than the one on
+        # which the recorded answer rests. Where that came from is stored with a turn that waits for its cards, else whether it was prose.
         is_unclear = answer.recorded and self._asked > 1 and not self._is_known_source()
         self._work.prose = self._work.prose or answer.prose or is_unclear
         return answer.text

@@ -1,7 +1,7 @@
 """Lists of records: steps that read them are prepared, and their markers, such as [[list 2.1: TITLE]], become tables that code built."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -173,20 +173,24 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
 
 def list_placed_records(work: TurnWork, assistant: str) -> frozenset[str]:
     """Records in the first rows of the lists that the answer shows."""
-    places = (_find_place(work, match, list_order(work)) for match in _MARKER.finditer(assistant))
-    rows = (row for place in places if place is not None for row in work.lists[place].table.rows[:KEEP_ROWS])
+    rows = (row for _, place in _list_places(work, assistant) if place is not None for row in work.lists[place].table.rows[:KEEP_ROWS])
     return frozenset(row.target for row in rows if row.target)
 
 
 def find_missing(work: TurnWork, assistant: str) -> tuple[str, ...]:
     """Markers that name a step without a list."""
-    return tuple(match[0].strip() for match in _MARKER.finditer(assistant) if _find_place(work, match, list_order(work)) is None)
+    return tuple(marker for marker, place in _list_places(work, assistant) if place is None)
 
 
 def find_shown_steps(work: TurnWork, assistant: str) -> set[int]:
     """Steps of the present iteration whose lists the answer shows."""
-    places = (_find_place(work, match, list_order(work)) for match in _MARKER.finditer(assistant))
-    return {place[1] for place in places if place is not None and place[0] == work.iteration}
+    return {place[1] for _, place in _list_places(work, assistant) if place is not None and place[0] == work.iteration}
+
+
+def _list_places(work: TurnWork, assistant: str) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    """Each marker, and the (iteration, step) whose list it means; None if that step read no list."""
+    for match in _MARKER.finditer(assistant):
+        yield match[0].strip(), _find_place(work, match, list_order(work))
 
 
 def list_order(work: TurnWork) -> Sequence[int]:

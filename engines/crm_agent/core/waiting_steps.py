@@ -31,11 +31,12 @@ def name_waiting(state: SessionState, by: str, known: Mapping[str, str]) -> Mapp
 def find_waiting(ctx: TurnContext, work: TurnWork, step: Step) -> Card | Unresolved:
     """The card that a step names."""
     name = str(step.params.get("card") or "")
-    confirmation_id = next((key for key, given in work.waiting.items() if given == name), "")
+    confirmation_id = next((key for key, own_name in work.waiting.items() if own_name == name), "")
     card = ctx.state.cards.get(confirmation_id)
     if card is not None and card.is_waiting:
         return _ALONE if step.method == CHANGE and card.next_steps else card
-    names = ", ".join(key for known, key in work.waiting.items() if (one := ctx.state.cards.get(known)) is not None and one.is_waiting)
+    cards = ctx.state.cards
+    names = ", ".join(own_name for key, own_name in work.waiting.items() if key in cards and cards[key].is_waiting)
     detail = f'no step {name!r} waits for this person; "card" is one of STATE.waiting_for_a_person: {names or "none waits"}'
     return Unresolved(notice=_GONE, detail=detail)
 
@@ -47,8 +48,8 @@ def build_withdrawal(card: Card) -> Step:
 async def build_changed(ctx: TurnContext, card: Card, step: Step, work: TurnWork) -> Step:
     """The call of the card with the values that the step gives."""
     take_up_card(card, work)
-    given = step.params.get("params")
-    params = _merge(await ctx.load_proposed_params(card), given if isinstance(given, Mapping) else {})
+    changes = step.params.get("params")
+    params = _merge(await ctx.load_proposed_params(card), changes if isinstance(changes, Mapping) else {})
     return replace(step, method=card.method, params=params)
 
 

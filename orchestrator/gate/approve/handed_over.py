@@ -67,13 +67,13 @@ async def _list_owner_writes(plan: str, actor: Actor, deps: GateDeps, ledger: Le
 
 def _is_handed_over(record: JsonObject | None, entity: Entity | None, writes: Sequence[Write], actor: Actor) -> bool:
     """The person had or made it by the first of the writes, and it has the owners now that the last of them gave it."""
-    given = [(call, before) for call, before in writes if record is not None and apply_owners(call, record) is not record]
-    if record is None or entity is None or not given:
+    owner_writes = [(call, before) for call, before in writes if record is not None and apply_owners(call, record) is not record]
+    if record is None or entity is None or not owner_writes:
         return False
-    had = given[0][1]
+    had = owner_writes[0][1]
     if had is not None and not may_touch(actor, entity, had):
         return False
-    after = apply_owners(given[-1][0], record)
+    after = apply_owners(owner_writes[-1][0], record)
     return all(_parse_owners(record, name, entity) == _parse_owners(after, name, entity) for name in _list_owner_fields(entity))
 
 
