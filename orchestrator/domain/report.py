@@ -1,0 +1,124 @@
+"""A report: numbers that code has counted, with all that says what they mean. Doors draw it and compute nothing."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from pydantic import Field
+
+from orchestrator.domain.frozen import View
+from state.stored import JsonObject
+
+MOST_REPORT_ROWS: Final = 200
+
+Unit = Literal["count", "money", "percent", "days", "hours", "minutes"]
+Shown = Literal["number", "bars", "line", "funnel", "matrix", "table"]
+
+
+class ReportMeasure(View):
+    """`unit` says how `Cell.value` is meant; money is in `currency`, in whole units with hundredths after the point."""
+
+    code: str
+    label: str
+    unit: Unit
+    currency: str = ""
+
+
+class ReportDimension(View):
+    """`is_time`: the rows are stretches of time, in order."""
+
+    code: str
+    label: str
+    is_time: bool = False
+
+
+class Cell(View):
+    """`text` is `value` as people read it, rounded once; None has the text "–". `before` is the value of the compared period."""
+
+    value: float | None = None
+    text: str = ""
+    before: float | None = None
+    before_text: str = ""
+    change: float | None = None
+    """In hundredths of `before`; None without one, or if that is 0."""
+    change_text: str = ""
+    """«+8 %», «−1,2 млн ₽» or «новое»."""
+
+
+class ReportRow(View):
+    """`keys` are the codes of the group, one for each dimension, None for "empty"; `labels` their names."""
+
+    keys: tuple[str | None, ...] = ()
+    labels: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    kind: Literal["group", "rest"] = "group"
+    """`rest` is the sum of the groups that are not listed."""
+    is_unfinished: bool = False
+    """A stretch of time that is not over."""
+    records: int = 0
+
+
+class ReportPeriod(View):
+    """From `first` to `last`, both days included; `text` as people say it: «октябрь – ноябрь 2026, по сегодня»."""
+
+    first: str
+    last: str
+    text: str
+    is_unfinished: bool = False
+
+
+class ReportPlan(View):
+    plan: Cell
+    left: Cell
+    """Negative if the plan is exceeded."""
+    done_percent: Cell
+    elapsed_percent: Cell
+    needed_a_day: Cell | None = None
+
+
+class ReportCause(View):
+    """What made the difference to the compared period: `code` "count" or "average", or the label of a group."""
+
+    label: str
+    change: Cell
+
+
+class ReportAnswer(View):
+    question: JsonObject = Field(default_factory=dict)
+    """The question as it was understood; another report is this with a key changed."""
+    title: str
+    subtitle: str = ""
+    shown_as: Shown = "table"
+    dimensions: tuple[ReportDimension, ...] = ()
+    measures: tuple[ReportMeasure, ...] = ()
+    rows: tuple[ReportRow, ...] = ()
+    """At most `MOST_REPORT_ROWS`, in the order to show."""
+    total: tuple[Cell, ...] = ()
+    groups: int = 0
+    records: int = 0
+    period: ReportPeriod | None = None
+    compared: ReportPeriod | None = None
+    plan: ReportPlan | None = None
+    causes: tuple[ReportCause, ...] = ()
+    definition: str = ""
+    """«Считал так: …», one sentence."""
+    filter_text: str = ""
+    notes: tuple[str, ...] = ()
+    """What is left out, which rate was taken, what the number does not say."""
+    as_of: str = ""
+    """«данные на 18:45»."""
+    variants: tuple["ReportVariant", ...] = ()
+
+
+class ReportVariant(View):
+    """A report that is one change away, for a button: `change` is what `again` takes."""
+
+    label: str
+    change: Mapping[str, object]
+
+
+class ReportTrouble(View):
+    """There is no number. `text` is for the person, `detail`, in English, for the model: what is wrong and what is possible."""
+
+    code: str
+    text: str
+    detail: str = ""
