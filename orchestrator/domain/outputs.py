@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from orchestrator.domain.frozen import Frozen, View
+from orchestrator.domain.report import ReportAnswer
 
 
 class Notice(View):
@@ -82,10 +83,19 @@ class Table(Frozen):
         return FIRST_ROWS if has_file else MOST_ROWS
 
 
+class ReportPart(Frozen):
+    """Numbers that code has counted, under which the chat keeps their question."""
+
+    kind: Literal["report"] = "report"
+    report_id: str
+    answer: ReportAnswer
+    has_way_back: bool = False
+
+
 class Reply(Frozen):
     """A turn ends with exactly one."""
 
-    parts: tuple[Annotated[Text | Table | Passage, Field(discriminator="kind")], ...] = ()
+    parts: tuple[Annotated[Text | Table | Passage | ReportPart, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
     notices: tuple[Notice, ...] = ()
     choices: tuple[Choice, ...] = ()

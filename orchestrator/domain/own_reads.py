@@ -11,9 +11,10 @@ from state.stored import JsonObject
 HELP: Final = "method.help"
 HISTORY: Final = "history.of"
 DOCUMENTS: Final = "ask_documents"
+REPORT: Final = "report"
 NEXT: Final = "list.next"
 """Of the engine that talks: the rows below those that the person saw."""
-OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS})
+OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS, REPORT})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -323,7 +323,7 @@ def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
     state.history, state.question, state.trusted, state.paused = [], None, [], None
     state.engine_histories = None
-    state.last_shown = state.last_asked = None
+    state.last_shown = state.last_asked = state.reports = None
 
 
 FOLDS: Final[dict[str, Fold]] = {

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from state.events import calls, cards, confirmations, conversation, daily, freezing, leads, people, portal, runs, schedules, talking
+from state.events import calls, cards, confirmations, conversation, daily, freezing, leads, people, portal, reports, runs, schedules, talking
 from state.events.base import Fold
 from state.model.card import Card
 from state.model.session_state import SessionState
 
 _FOLDS: Final[dict[str, Fold]] = {
     type_name: fold
-    for module in (conversation, confirmations, calls, portal, people, daily, talking, cards, leads, freezing, runs, schedules)
+    for module in (conversation, confirmations, calls, portal, people, daily, talking, cards, leads, freezing, reports, runs, schedules)
     for type_name, fold in module.FOLDS.items()
 }
 

@@ -14,7 +14,7 @@ from state.model.schedule_state import Schedule
 from state.model.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
-FEATURES = ("daily", "written", "stops", "rules")
+FEATURES = ("daily", "written", "stops", "rules", "reports")
 """Plain JSON that a session has once the feature was used."""
 
 
@@ -234,6 +234,8 @@ class SessionState:
     schedules: dict[str, Schedule] | None = None
     listening: dict[str, Listener] | None = None
     """By question id, oldest first."""
+    reports: dict[str, JsonObject] | None = None
+    """By id, the one shown last at the end: {question, before}."""
     engine_histories: dict[str, list[HistoryLine]] | None = None
     """Of engines with a history of their own, by name."""
 

@@ -13,6 +13,7 @@ from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
 from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, replace_references
 from engines.crm_agent.core.prompt import build_marker
+from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting, take_up_card
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
@@ -22,7 +23,7 @@ from orchestrator.directory.field_references import find_doubled_keys, find_key_
 from orchestrator.directory.value_references import find_field
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
-from orchestrator.domain.own_reads import NEXT
+from orchestrator.domain.own_reads import NEXT, REPORT
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import CHANGE, WITHDRAW, Step
 from orchestrator.language.time_zones import parse_moment
@@ -48,6 +49,12 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
     for number, model_step in enumerate(steps, start=1):
         if model_step.method == NEXT:
             settled.append(_settle_next(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number)))
+            continue
+        if model_step.method == REPORT:
+            report = await _settle_report(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number))
+            if isinstance(report, NameQuestion):
+                return report
+            settled.append(report)
             continue
         waiting = find_waiting(ctx, work, model_step) if model_step.method in {WITHDRAW, CHANGE} else None
         slot = _build_slot(ctx, iteration, number=number)
@@ -155,6 +162,18 @@ def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> 
     if isinstance(next_page, Unresolved):
         return PlannedStep(slot=slot, step=step, problem=next_page)
     return PlannedStep(slot=slot, step=next_page.step, page=next_page.page)
+
+
+async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
+    whole = complete_question(step, ctx.state)
+    if isinstance(whole, Unresolved):
+        return PlannedStep(slot=slot, step=step, problem=whole)
+    settled = await _settle_names(ctx, work, step=build_list_step(whole), slot=slot)
+    if isinstance(settled, NameQuestion):
+        return settled
+    if settled.problem is not None:
+        return PlannedStep(slot=slot, step=whole, problem=settled.problem)
+    return PlannedStep(slot=slot, step=take_names(whole, settled.step.params), dates=settled.dates)
 
 
 async def _settle_step(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:

@@ -141,6 +141,7 @@ def _build_other_kind(name: EffectKindName, effect: Effect, proposed: dict[str, 
         role=bench.actor.role,
         zone=bench.actor.time_zone,
         locale=bench.actor.locale,
+        sees=find_visible_users(bench.actor),
         keys=keys,
     )
     spec, valid = method.spec, kind.normalize(request, proposed)

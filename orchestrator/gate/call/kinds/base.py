@@ -25,7 +25,7 @@ from state.stored import JsonObject
 _SHOWN_MISTAKES: Final = 20
 _LONGEST_DETAIL: Final = 1_500
 _UNKNOWN: Final = "extra_forbidden"
-_OURS: Final = frozenset({"person", "role", "zone", "locale"})
+_OURS: Final = frozenset({"person", "role", "zone", "locale", "sees"})
 """What the program writes itself."""
 
 
@@ -37,6 +37,8 @@ class KindRequest:
     role: str = ""
     zone: str = "UTC"
     locale: Locale = "ru"
+    sees: frozenset[int] | None = frozenset()
+    """The people whose records the requester may see; None for everybody's."""
     keys: frozenset[str] = frozenset()
     """Names that came from outside the definition inside of whole values; see `Provenance.keys`."""
 

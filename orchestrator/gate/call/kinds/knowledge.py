@@ -3,10 +3,21 @@
 import re
 from typing import Any, Final
 
-from orchestrator.domain.own_reads import DOCUMENTS, HELP
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, REPORT
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
-from orchestrator.gate.call.kinds.knowledge_methods import KIND, LOCALE, METHODS, PERSON, RECORD, RECORDS, ROLE, ZONE
+from orchestrator.gate.call.kinds.knowledge_methods import (
+    KIND,
+    LOCALE,
+    METHODS,
+    PERSON,
+    QUESTION,
+    RECORD,
+    RECORDS,
+    ROLE,
+    SEES,
+    ZONE,
+)
 from orchestrator.gate.call.params import build_refusal
 from state.stored import JsonObject
 
@@ -19,6 +30,12 @@ def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, A
         return validate_params(request, proposed)
     if request.method.spec.name == DOCUMENTS:
         return validate_params(request, {**proposed, PERSON: request.person, ROLE: request.role})
+    if request.method.spec.name == REPORT:
+        # What is normalized already holds its question under a name of its own.
+        question = proposed[QUESTION] if isinstance(proposed.get(QUESTION), dict) else dict(proposed)
+        sees = "all" if request.sees is None else sorted(request.sees)
+        whose = {PERSON: request.person, ZONE: request.zone, LOCALE: request.locale, SEES: sees}
+        return validate_params(request, {QUESTION: question, **whose})
     by_kind = {name: value for name, value in proposed.items() if name in RECORDS}
     rest = {name: value for name, value in proposed.items() if name not in RECORDS}
     if len(by_kind) + (RECORD in rest) != 1:

@@ -1,18 +1,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, HISTORY
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, HISTORY, REPORT
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 from orchestrator.language.text import Locale
 
 KIND: Final = "knowledge"
-PERSON, ZONE, LOCALE, ROLE = "person", "zone", "locale", "role"
+PERSON, ZONE, LOCALE, ROLE, SEES = "person", "zone", "locale", "role", "sees"
 """For whom an answer is written: always the requester, whatever was proposed."""
 RECORD: Final = "record"
+QUESTION: Final = "question"
 RECORDS: Final = ("deal", "lead", "contact", "company", "task")
 
 
@@ -36,9 +37,20 @@ class DocumentQuestion(KindParams):
     role: StrictStr = ""
 
 
+class ReportQuestion(KindParams):
+    """`question` is checked by the room that answers it; `sees` names the people whose records count."""
+
+    question: dict[str, Any]
+    person: StrictStr = ""
+    zone: StrictStr = "UTC"
+    locale: Locale = "ru"
+    sees: Literal["all"] | list[int] = []
+
+
 _HISTORY: Final = build_kind_method(HISTORY, "R", "list", HistoryQuestion)
 METHODS: Final[Mapping[str, KindMethod]] = {
     HELP: build_kind_method(HELP, "R", "get", MethodQuestion),
     HISTORY: replace(_HISTORY, spec=_HISTORY.spec.model_copy(update={"owner": "record"})),
     DOCUMENTS: build_kind_method(DOCUMENTS, "R", "get", DocumentQuestion),
+    REPORT: build_kind_method(REPORT, "R", "get", ReportQuestion),
 }

@@ -1,0 +1,75 @@
+"""The step `report`: what a later question changes, and the names in it, are completed before the gate is asked."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from orchestrator.directory.answers import Unresolved
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.crm_agent.blocks import Step
+from state.events.reports import find_last_question
+from state.model.session_state import SessionState
+from state.stored import JsonObject
+
+AGAIN: Final = "again"
+_ITEMS: Final = "item:"
+_LISTS: Final[Mapping[str, str]] = {
+    "leads": "crm.lead.list",
+    "calls": "voximplant.statistic.get",
+    "activities": "crm.activity.list",
+    "tasks": "tasks.task.list",
+}
+"""What is counted → the list whose fields a filter names; of all others, deals."""
+_PERSON: Final = {"leads": "ASSIGNED_BY_ID", "calls": "PORTAL_USER_ID", "activities": "RESPONSIBLE_ID", "tasks": "RESPONSIBLE_ID"}
+
+
+def complete_question(step: Step, state: SessionState) -> Step | Unresolved:
+    """With `again`, the last question with some keys changed; a key that becomes null is left out."""
+    changes = step.params.get(AGAIN)
+    if changes is None:
+        return step
+    last = find_last_question(state)
+    if not isinstance(changes, Mapping) or len(step.params) > 1:
+        return _refuse("again stands alone and holds the keys to change: {\"again\": {\"group_by\": \"source\"}}")
+    if last is None:
+        return _refuse("no report was shown that could be asked again; write the whole report")
+    changed = {**last, **changes}
+    return replace(step, params={name: setting for name, setting in changed.items() if setting is not None})
+
+
+def _refuse(detail: str) -> Unresolved:
+    return Unresolved(notice=Notice(code="report-again-unclear"), detail=detail)
+
+
+def build_list_step(step: Step) -> Step:
+    """A list with all names of the question in it, so that they are found as those of a list are."""
+    question = step.params
+    counted = str(question.get("of") or "deals")
+    method = "crm.item.list" if counted.startswith(_ITEMS) else _LISTS.get(counted, "crm.deal.list")
+    kind = {"entityTypeId": counted.removeprefix(_ITEMS)} if counted.startswith(_ITEMS) else {}
+    plan = question.get("plan")
+    people = {_PERSON.get(counted, "ASSIGNED_BY_ID"): list(plan)} if isinstance(plan, Mapping) else {}
+    funnel = {"CATEGORY_ID": question["funnel"]} if question.get("funnel") is not None else {}
+    params = {"filter": question.get("filter") or {}, "select": _list_groups(question), **people, **funnel, **kind}
+    return replace(step, method=method, params=params)
+
+
+def _list_groups(question: JsonObject) -> list[Any]:
+    groups = question.get("group_by")
+    return list(groups) if isinstance(groups, list) else [groups] if groups is not None else []
+
+
+def take_names(step: Step, resolved: JsonObject) -> Step:
+    """`resolved` are the parameters of the list with its names found."""
+    question = dict(step.params)
+    if question.get("filter"):
+        question["filter"] = resolved["filter"]
+    if question.get("group_by") is not None:
+        question["group_by"] = resolved["select"]
+    if question.get("funnel") is not None:
+        question["funnel"] = resolved["CATEGORY_ID"]
+    if isinstance(question.get("plan"), Mapping):
+        counted = str(question.get("of") or "deals")
+        people = resolved[_PERSON.get(counted, "ASSIGNED_BY_ID")]
+        question["plan"] = dict(zip(map(str, people), question["plan"].values(), strict=True))
+    return replace(step, params=question)
