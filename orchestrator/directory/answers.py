@@ -8,6 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice, Passage, Table
+from orchestrator.domain.report import ReportAnswer
 from orchestrator.language.text import to_visible_line, trim_text
 from state.stored import JsonObject
 
@@ -142,6 +143,7 @@ class OutcomeView:
     prose: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+    report: ReportAnswer | None = None
     passages: tuple[Passage, ...] = ()
     """The person is shown them below the answer."""
 

@@ -17,7 +17,18 @@ from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Passage, Row, Table
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, NOT_SHOWN, OWN_READS, DocumentAnswer, HistoryChange, HistoryLine, RecordHistory
+from orchestrator.domain.own_reads import (
+    DOCUMENTS,
+    HELP,
+    NOT_SHOWN,
+    OWN_READS,
+    REPORT,
+    DocumentAnswer,
+    HistoryChange,
+    HistoryLine,
+    RecordHistory,
+)
+from orchestrator.domain.report import ReportAnswer
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum
 from orchestrator.language.text import to_visible_line, trim_text
@@ -34,6 +45,10 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
         return OutcomeView(text=mask(str(outcome.result.get("text") or "")))
     if outcome.method == DOCUMENTS:
         return _render_documents(DocumentAnswer.model_validate(outcome.result))
+    if outcome.method == REPORT:
+        answer = ReportAnswer.model_validate(outcome.result)
+        labels = dict.fromkeys(label for row in answer.rows for label in row.labels)
+        return OutcomeView(report=answer, total=answer.records, labels=tuple(mask(label) for label in labels))
     history = RecordHistory.model_validate(outcome.result)
     rows = tuple(_build_row(change) for change in history.changes)
     names = [text for change in history.changes for text in (change.by, change.approved_by, *_list_values(change))]

@@ -90,12 +90,17 @@ class ReportPart(Frozen):
     report_id: str
     answer: ReportAnswer
     has_way_back: bool = False
+    is_file: bool = False
+    """Sent as a table file, not as a picture."""
+
+
+ReplyPart = Text | Table | Passage | ReportPart
 
 
 class Reply(Frozen):
     """A turn ends with exactly one."""
 
-    parts: tuple[Annotated[Text | Table | Passage | ReportPart, Field(discriminator="kind")], ...] = ()
+    parts: tuple[Annotated[ReplyPart, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
     notices: tuple[Notice, ...] = ()
     choices: tuple[Choice, ...] = ()

@@ -117,8 +117,46 @@ class ReportVariant(View):
 
 
 class ReportTrouble(View):
-    """There is no number. `text` is for the person, `detail`, in English, for the model: what is wrong and what is possible."""
+    """There is no number. `code` and `args` are a sentence for the person, `detail`, in English, tells the model what is possible."""
 
     code: str
-    text: str
+    args: Mapping[str, object] = Field(default_factory=dict)
     detail: str = ""
+
+
+_TOLD_ROWS: Final = 50
+
+
+def describe_report(answer: ReportAnswer) -> JsonObject:
+    """For the model: rows with names and numbers as the person reads them."""
+    rows = [
+        {
+            "group": " · ".join(row.labels),
+            **{measure.label: _describe_cell(cell) for measure, cell in zip(answer.measures, row.cells, strict=True)},
+        }
+        for row in answer.rows[:_TOLD_ROWS]
+    ]
+    more = len(answer.rows) - len(rows)
+    told: dict[str, object] = {
+        "report": answer.title,
+        "period": answer.period.text if answer.period else "",
+        "compared_with": answer.compared.text if answer.compared else "",
+        "rows": rows,
+        "more_rows": more,
+        "total": {measure.label: _describe_cell(cell) for measure, cell in zip(answer.measures, answer.total, strict=True)},
+        "records": answer.records,
+        "plan": _describe_plan(answer.plan) if answer.plan else {},
+        "causes": [f"{cause.label}: {cause.change.text}" for cause in answer.causes],
+        "counted_as": answer.definition,
+        "notes": list(answer.notes),
+    }
+    return {name: part for name, part in told.items() if part not in ("", [], {}, 0)}
+
+
+def _describe_cell(cell: Cell) -> str:
+    before = f" (before {cell.before_text}, {cell.change_text})" if cell.before_text else ""
+    return f"{cell.text}{before}"
+
+
+def _describe_plan(plan: ReportPlan) -> JsonObject:
+    return {"plan": plan.plan.text, "left": plan.left.text, "done": plan.done_percent.text, "time_gone": plan.elapsed_percent.text}

@@ -8,11 +8,12 @@ from typing import Final, Protocol
 from bitrix.catalogue.catalogue import Catalogue, Entity, FieldInfo, Method
 from bitrix.catalogue.names import is_custom_field, to_field_key, to_universal
 from orchestrator.domain.errors import ServiceFailed
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, DocumentAnswer, HelpTexts, RecordHistory
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, REPORT, DocumentAnswer, HelpTexts, RecordHistory
+from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, HistoryQuestion
+from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, HistoryQuestion, ReportQuestion
 from orchestrator.gate.call.modes import describe_classes, is_closed
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
@@ -20,6 +21,7 @@ from orchestrator.gate.decide.field_checks import may_have
 from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from orchestrator.language.text import Locale
 from state.journal.store import StoreError
+from state.stored import JsonObject
 
 _NEAR: Final = 6
 _GROUP: Final = 60
@@ -126,16 +128,30 @@ class Documents(Protocol):
         """Search what this role may read, at the cost of `person`. Raises ServiceFailed."""
 
 
+class Reports(Protocol):
+    async def answer(self, question: JsonObject, *, sees: frozenset[int] | None, zone: str, locale: Locale) -> ReportAnswer | ReportTrouble:
+        """Count over the records of the people `sees`, None for all. Raises no errors of portal or mirror."""
+
+
 class KnowledgePerformer:
     portal = ""
     is_application = True
 
-    def __init__(self, catalogue: Catalogue, policies: PolicySource, texts: HelpTexts, histories: Histories, documents: Documents) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        policies: PolicySource,
+        texts: HelpTexts,
+        histories: Histories,
+        documents: Documents,
+        reports: Reports,
+    ) -> None:
         self._catalogue = catalogue
         self._policies = policies
         self._texts = texts
         self._histories = histories
         self._documents = documents
+        self._reports = reports
 
     async def execute(self, call: Call) -> CallResult:
         if call.method == HELP:
@@ -143,6 +159,8 @@ class KnowledgePerformer:
             return Succeeded(result={"text": text}) if text is not None else self._refuse_unknown(str(call.params["method"]))
         if call.method == DOCUMENTS:
             return await self._ask_documents(DocumentQuestion.model_validate(call.params))
+        if call.method == REPORT:
+            return await self._count(ReportQuestion.model_validate(call.params))
         question = HistoryQuestion.model_validate(call.params)
         try:
             history = await self._histories.read(target=question.record, zone=question.zone, locale=question.locale, texts=question.texts)
@@ -161,6 +179,13 @@ class KnowledgePerformer:
         except ServiceFailed as error:
             return Rejected(code="documents-unavailable", detail=f"the documents cannot be searched: {error.reason}", sent=False)
         return Succeeded(result=answer.to_json(), total=len(answer.passages), foreign_text=True)
+
+    async def _count(self, report_question: ReportQuestion) -> CallResult:
+        sees = None if report_question.sees == "all" else frozenset(report_question.sees)
+        answer = await self._reports.answer(report_question.question, sees=sees, zone=report_question.zone, locale=report_question.locale)
+        if isinstance(answer, ReportTrouble):
+            return Rejected(code=answer.code, detail=answer.detail, args=answer.args, sent=False)
+        return Succeeded(result=answer.to_json(), total=answer.records)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Always unclear: a question is asked again."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bitrix.masking import SHORTEST_SECRET, SecretMask
-from orchestrator.domain.outputs import Notice, Passage, Reply, Table, Text
+from orchestrator.domain.outputs import Notice, Passage, Reply, ReplyPart, ReportPart, Table, Text
+from orchestrator.domain.report import ReportAnswer
 from orchestrator.language.links import extract_addresses, find_allowed_links, strip_unknown_links
 
 
@@ -48,12 +49,14 @@ class TextGuard:
             }
         )
 
-    def _clean_part(self, part: Text | Table | Passage, own: frozenset[str], *, locale: str) -> Text | Table | Passage:
+    def _clean_part(self, part: ReplyPart, own: frozenset[str], *, locale: str) -> ReplyPart:
         match part:
             case Text():
                 return Text(text=strip_unknown_links(self.secrets.mask(part.text), self.hosts, locale=locale, addresses=own))
             case Passage():
                 return Passage(title=self.secrets.mask(part.title), text=self.secrets.mask(part.text))
+            case ReportPart():
+                return part.model_copy(update={"answer": ReportAnswer.model_validate(self._mask_nested(part.answer.to_json()))})
             case _:
                 return self._mask_table(part)
 

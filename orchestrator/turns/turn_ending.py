@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.outputs import Notice, Reply, Row, Table
+from orchestrator.domain.outputs import Notice, Reply, ReportPart, Row, Table, Text
 from orchestrator.engines.base import ListSource, TurnEnd, TurnInput
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.undo import undo_policy
@@ -30,6 +30,11 @@ from state.events.base import DEFAULT_ENGINE, Event
 from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
 from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
+
+
+def build_report_key(report_id: str) -> str:
+    return f"report:{report_id}"
+
 
 RULES: Final = 1
 """Of the rules of consent; older conversations are told of them once."""
@@ -105,15 +110,32 @@ async def _finish(
     end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, events: Sequence[Event] = ()
 ) -> None:
     """All in one commit."""
-    now = session.now
     # A turn that goes on has answered already, and may have nothing to add to what its cards say.
     told_now = not turn.is_resumed or not end.reply.is_empty
     place = row.id if turn.is_resumed else turn.turn_id
-    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
+    rows: list[OutboxRow] = _build_reply_rows(end.reply, session, key=f"turn:{place}") if told_now else []
     entries = session.state.cards
     card_ids = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
     rows.extend(_build_card_row(item, card_ids, turn, session) for item in card_ids if item in entries)
     await session.commit(*events, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
+
+
+def _build_reply_rows(reply: Reply, session: Session, *, key: str) -> list[OutboxRow]:
+    """In a messenger a report is a message of its own, which its buttons change; the model's words stand with the first."""
+    reports = [part for part in reply.parts if isinstance(part, ReportPart)]
+    if not reports or not Address.parse(session.key).is_messenger:
+        return [outbox.build_reply_row(session.key, reply, session.now, key=key)]
+    others = tuple(part for part in reply.parts if not isinstance(part, ReportPart))
+    rest = reply.model_copy(update={"parts": others})
+    words = others if all(isinstance(part, Text) for part in others) and rest.model_copy(update={"parts": ()}).is_empty else ()
+    first = rest.model_copy(update={"parts": ()}) if words else rest
+    shown = [(*(words if number == 0 else ()), report) for number, report in enumerate(reports)]
+    alone = [Reply(parts=parts, links=reply.links, turn_id=reply.turn_id) for parts in shown]
+    rows = [outbox.build_reply_row(session.key, first, session.now, key=key)]
+    return rows + [
+        outbox.build_reply_row(session.key, one, session.now, key=build_report_key(report.report_id))
+        for one, report in zip(alone, reports, strict=True)
+    ]
 
 
 def _build_card_row(confirmation_id: str, card_ids: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
@@ -162,7 +184,7 @@ def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str
     """In order, then those for the history. `mask` hides secrets."""
     has_file = Address.parse(session).is_messenger
     tables = {part.place: part for part in end.reply.parts if isinstance(part, Table) and part.place}  # one shown twice is one list
-    lists = [*(_read_table(table, _find_source(end, table, mask), has_file=has_file) for table in tables.values()), *end.lists]
+    lists = [*(read_shown_table(table, _find_source(end, table, mask), has_file=has_file) for table in tables.values()), *end.lists]
     return list(_limit_rows([replace(one, rows=tuple(ShownRow(row.record, mask(row.label)) for row in one.rows)) for one in lists]))
 
 
@@ -172,7 +194,7 @@ def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> List
     return source if source is not None and mask(params := dumps(source.params)) == params else None
 
 
-def _read_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
+def read_shown_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
     seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
     rows = tuple(ShownRow(row.target, _write_label(row, table)) for row in seen)
     total = table.groups if table.is_grouped else table.total

@@ -3,7 +3,21 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from state.events import calls, cards, confirmations, conversation, daily, freezing, leads, people, portal, reports, runs, schedules, talking
+from state.events import (
+    calls,
+    cards,
+    confirmations,
+    conversation,
+    daily,
+    freezing,
+    leads,
+    people,
+    portal,
+    reports,
+    runs,
+    schedules,
+    talking,
+)
 from state.events.base import Fold
 from state.model.card import Card
 from state.model.session_state import SessionState

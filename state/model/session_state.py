@@ -235,7 +235,7 @@ class SessionState:
     listening: dict[str, Listener] | None = None
     """By question id, oldest first."""
     reports: dict[str, JsonObject] | None = None
-    """By id, the one shown last at the end: {question, before}."""
+    """By id, the one shown last at the end: {by, question, changes, before}."""
     engine_histories: dict[str, list[HistoryLine]] | None = None
     """Of engines with a history of their own, by name."""
 

@@ -14,6 +14,7 @@ from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
 from state.events.daily import list_waiting_reminders
+from state.events.reports import find_last_question
 from state.model.session_state import AgentState, HistoryLine, SessionState
 from state.model.shown_lists import PROPOSED, QUESTION, ShownList
 from state.stored import JsonObject
@@ -149,6 +150,7 @@ def build_state_message(
         **when,
         "current": current,
         **format_last_shown(state),
+        **({"last_report": question} if (question := find_last_question(state)) is not None else {}),
         **format_reminders(state, str(when.get("zone") or "UTC"), turn_id),
         "state": {key: value for key, value in trim_state(state.agent, waiting).items() if value},
     }

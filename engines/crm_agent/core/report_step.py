@@ -30,7 +30,7 @@ def complete_question(step: Step, state: SessionState) -> Step | Unresolved:
         return step
     last = find_last_question(state)
     if not isinstance(changes, Mapping) or len(step.params) > 1:
-        return _refuse("again stands alone and holds the keys to change: {\"again\": {\"group_by\": \"source\"}}")
+        return _refuse('again stands alone and holds the keys to change: {"again": {"group_by": "source"}}')
     if last is None:
         return _refuse("no report was shown that could be asked again; write the whole report")
     changed = {**last, **changes}

@@ -8,8 +8,12 @@ from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.setbacks import Answer, find_recovered, list_open_steps
 from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
+from orchestrator.domain.report import ReportAnswer, describe_report
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
+from orchestrator.language.answer_digits import keep_known_numbers
+from state.canonical import hash_text
+from state.events.reports import ReportShown
 from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
@@ -19,13 +23,14 @@ MOST_PROPOSED: Final = 10
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
     """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
-    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=list_order(work))
+    placed = await place_lists(ctx, work, _limit_words(work, assistant) if not work.planned else "", order=list_order(work))
+    reports = await _record_reports(ctx, work)
     answer = Answer(text=assistant, seen=work.iteration if reason == "answered" else work.iteration - 1)
     notices = tuple(_drop_duplicates([*_build_notices(work, answer, goes_on=goes_on), *placed.notices]))
     proposed = _list_proposed(ctx, work)
-    history, lists = _build_history(work, placed, notices, proposed)
+    history, lists = _build_history(work, placed, reports, notices, proposed)
     reply = Reply(
-        parts=(*placed.parts, *(work.passages if placed.parts else ())),
+        parts=(*placed.parts, *reports, *(work.passages if placed.parts else ())),
         notices=notices,
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
         actions=tuple(work.offers.values()),
@@ -62,15 +67,36 @@ def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Not
     return notices
 
 
+def _limit_words(work: TurnWork, assistant: str) -> str:
+    """Beside numbers that code has counted, the model adds none of its own; beside nothing else, one sentence."""
+    if not work.reports:
+        return assistant
+    counted = [str(describe_report(report.answer)) for report in work.reports]
+    has_only_reports = len(work.reports) == len(work.results)
+    return keep_known_numbers(assistant, [work.text, *counted, *work.labels], most=1 if has_only_reports else None)
+
+
+async def _record_reports(ctx: TurnContext, work: TurnWork) -> tuple[ReportPart, ...]:
+    parts: list[ReportPart] = []
+    for report in work.reports:
+        report_id = hash_text(f"{ctx.turn.turn_id}/{report.iteration}/{report.step}")[:12]
+        answer = report.answer
+        changes = [dict(variant.change) for variant in answer.variants]
+        await ctx.record(ReportShown(report_id=report_id, by=ctx.actor.key, question=dict(answer.question), changes=changes))
+        parts.append(ReportPart(report_id=report_id, answer=answer))
+    return tuple(parts)
+
+
 def _build_history(
-    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
+    work: TurnWork, placed: PlacedLists, reports: Sequence[ReportPart], notices: Sequence[Notice], proposed: ShownList | None
 ) -> tuple[str, tuple[ShownList, ...]]:
     """Return the answer for later prompts, and lists beside the tables of the reply."""
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
     if work.planned:
         return NOT_RUN, ()
-    lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending and placed.parts else [])]
-    if placed.parts and not work.prose:
+    shown = [*(_format_part(part) for part in placed.parts), *(_format_report(part.answer) for part in reports)]
+    lines = [*decided, *shown, *([NOT_DONE] if work.pending and placed.parts else [])]
+    if (placed.parts or reports) and not work.prose:
         return "\n".join(lines), ()
     notice_codes = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
     marker = [build_marker(PROPOSED)] if proposed is not None else []
@@ -79,6 +105,12 @@ def _build_history(
 
 def _format_part(part: Text | Table) -> str:
     return part.text if isinstance(part, Text) else build_marker(part.place)
+
+
+def _format_report(answer: ReportAnswer) -> str:
+    """Its rows are shown by code, and asked for again where a later message needs them."""
+    total = ", ".join(f"{measure.label} {cell.text}" for measure, cell in zip(answer.measures, answer.total, strict=True))
+    return f"[report: {answer.title}; {total}]"
 
 
 def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:

@@ -12,6 +12,7 @@ from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
+from orchestrator.domain.report import ReportAnswer, describe_report
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
 from orchestrator.language.word_runs import hash_runs
 from state.model.session_state import HistoryLine, SessionState
@@ -29,6 +30,13 @@ class ReadList:
     outcome: Outcome
     table: Table
     source: ListSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedReport:
+    iteration: int
+    step: int
+    answer: ReportAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +90,7 @@ class TurnWork:
     """The one whose steps ran last; 0 before the first."""
     lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
     """By (iteration, step)."""
+    reports: list["CountedReport"] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     offers: dict[str, Action] = field(default_factory=dict)
     remembered: tuple[str, ...] = ()
@@ -109,12 +118,13 @@ class TurnWork:
         self.made, self.made_now = self.made + self.made_now, 0
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> tuple[int, int, int, int]:
         """The present ends of what the person will be told, for `go_back`."""
-        return len(self.notices), len(self.pending), len(self.planned)
+        return len(self.notices), len(self.pending), len(self.planned), len(self.reports)
 
-    def go_back(self, mark: tuple[int, int, int]) -> None:
-        notices, pending, planned = mark
+    def go_back(self, mark: tuple[int, int, int, int]) -> None:
+        notices, pending, planned, reports = mark
+        del self.reports[reports:]
         del self.notices[notices:]
         del self.pending[pending:]
         del self.planned[planned:]
@@ -326,6 +336,9 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
             work.lists[work.iteration, number] = ReadList(
                 outcome=wanted_rows if read_as.limit else outcome, table=table, source=read_as.source
             )
+    if seen.report is not None:
+        work.reports.append(CountedReport(iteration=work.iteration, step=number, answer=seen.report))
+        return describe_report(seen.report)
     work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
     first = page.first if page else 1

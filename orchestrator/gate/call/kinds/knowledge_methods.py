@@ -44,7 +44,7 @@ class ReportQuestion(KindParams):
     person: StrictStr = ""
     zone: StrictStr = "UTC"
     locale: Locale = "ru"
-    sees: Literal["all"] | list[int] = []
+    sees: Literal["all"] | list[int] = Field(default_factory=list)
 
 
 _HISTORY: Final = build_kind_method(HISTORY, "R", "list", HistoryQuestion)
