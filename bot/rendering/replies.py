@@ -81,8 +81,8 @@ _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "r
 """Lines that stand together like a list."""
 _ENDING = "run-ended"
 """The next notice says why."""
-_OF_TOOL_AGENT = "ask-"
-"""The tool agent's sentences stand as they are."""
+_AS_THEY_ARE = ("ask-", "report-how-")
+"""Sentences of the tool agent, and what a report has counted."""
 _SIGNS = ("⚠️", "⛔")
 """Such a text has its sign already."""
 
@@ -144,7 +144,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "made":
         before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
-    if notice.code in _PLAIN or notice.code.startswith(_OF_TOOL_AGENT):
+    if notice.code in _PLAIN or notice.code.startswith(_AS_THEY_ARE):
         return build_spans(tr.translate_notice(notice))
     words = tr.translate_notice(notice)
     alone = not reply.parts and (len(reply.notices) == 1 or reply.notices[0].code == _ENDING)

@@ -1,6 +1,6 @@
-"""The buttons under a report: the question with one thing changed, the way back, the records behind the number, a file, what was counted."""
+"""The buttons under a report: the question with one thing changed, the way back, the records behind the number, a file, its definition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -124,17 +124,24 @@ def _show_beside(report_id: str, answer: ReportAnswer, wish: str, session: Sessi
     if wish == FILE:
         part = ReportPart(report_id=report_id, answer=answer, is_file=True)
         return _Shown(outbox.build_reply_row(session.key, Reply(parts=(part,)), session.now), Notice(code="report-file"))
-    told = {
+    reply = build_reply(*_list_how(answer))
+    return _Shown(outbox.build_reply_row(session.key, reply, session.now), Notice(code="report-how-shown"))
+
+
+def _list_how(answer: ReportAnswer) -> Iterator[Notice]:
+    texts = {
         "definition": answer.definition,
         "period": answer.period.text if answer.period else "",
         "compared": answer.compared.text if answer.compared else "",
         "filter": answer.filter_text,
-        "records": answer.records,
-        "notes": "\n".join(answer.notes),
-        "asof": answer.as_of,
     }
-    reply = build_reply(Notice(code="report-how", args=told))
-    return _Shown(outbox.build_reply_row(session.key, reply, session.now), Notice(code="report-how-shown"))
+    for name, text in texts.items():
+        if text:
+            yield Notice(code=f"report-how-{name}", args={"text": text})
+    yield Notice(code="report-how-records", args={"count": answer.records})
+    for note in (*answer.notes, answer.as_of):
+        if note:
+            yield Notice(code="report-how-note", args={"text": note})
 
 
 def build_feature(reports: Reports) -> Feature:

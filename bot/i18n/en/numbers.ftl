@@ -1,0 +1,13 @@
+report-again-unclear = It is not clear what to change in the last report. Ask the whole question, for example: "how much did each manager win this month".
+report-gone = This report can no longer be changed. Please ask it again.
+report-of-another = Somebody else asked for this report. Ask your own: its numbers follow your rights.
+report-changed = Counted again
+report-records = The records are below
+report-file = The file is below
+report-how-shown = How it was counted is written below
+report-how-definition = { $text }
+report-how-period = Period: { $text }
+report-how-compared = Compared with: { $text }
+report-how-filter = Filter: { $text }
+report-how-records = Records: { $count }
+report-how-note = { $text }
