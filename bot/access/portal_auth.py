@@ -28,7 +28,19 @@ from state.journal.store import StoreError
 from state.sql import open_store
 from state.stored import JsonObject
 
-READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
+READS: Final = frozenset(
+    {
+        "profile",
+        "scope",
+        "server.time",
+        "user.get",
+        "crm.currency.base.get",
+        "crm.currency.list",
+        "crm.stagehistory.list",
+        "voximplant.statistic.get",
+        "app.info",
+    }
+)
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
 """A probe may not request a new token."""
 

@@ -19,6 +19,7 @@ CLEAR = frozenset(
             "backup",
             "turn_id",
             "question_id",
+            "report_id",
             "answers",
             "answered_records",
             "slot",

@@ -40,7 +40,16 @@ async def test_all_is_well_and_nothing_was_changed(world: World) -> None:
     assert told.line("portal", "people")["verdict"] == "ok"
     assert told.line("portal", "currency")["verdict"] == "ok"
     calls = await world.calls()
-    assert {call["method"] for call in calls} == {"profile", "scope", "server.time", "crm.currency.base.get", "user.get"}
+    assert {call["method"] for call in calls} == {
+        "profile",
+        "scope",
+        "server.time",
+        "crm.currency.base.get",
+        "user.get",
+        "voximplant.statistic.get",
+        "crm.stagehistory.list",
+        "crm.currency.list",
+    }
     assert not any(call["applied"] for call in calls)
     assert (await world.model.get("/sandbox/requests")).json() == seen
     asked = (await world.telegram.get("/sandbox/requests", params={"after": at})).json()["requests"]

@@ -7,6 +7,7 @@ from typing import Final
 from bitrix.errors import BitrixError, NotSent, Refused
 from bot.access.portal_auth import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.cli.doctor.findings import Area, Finding
+from bot.cli.doctor.numbers import check_numbers
 from bot.settings.settings import Settings
 from orchestrator.directory.answers import RecordRow, User
 from state.clock import SystemClock
@@ -52,6 +53,7 @@ async def check_portal(
             _check_currency(look, currency),
             _check_clock(look),
             _check_people(look, people),
+            check_numbers(look),
         ):
             try:
                 async for finding in part:
