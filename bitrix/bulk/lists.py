@@ -31,6 +31,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
         "crm.company.list": _CLASSIC,
         "crm.quote.list": _CLASSIC,
         "crm.activity.list": IdList("ID", "ID", repeats=True),  # once for each binding that a filter names
+        "crm.stagehistory.list": IdList("ID", "ID", result_key="items"),
         "crm.item.list": IdList("id", "id", result_key="items"),
         "tasks.task.list": IdList("ID", "id", result_key="tasks"),
     }
