@@ -101,7 +101,7 @@ def delete(call: Call, schema: Schema, row: Row) -> None:
     store = call.store
     store.remove_where("activity", lambda a: a["OWNER_TYPE_ID"] == schema.type_id and a["OWNER_ID"] == mine)
     store.remove_where("comment", lambda c: c["ENTITY_TYPE"] == schema.kind and c["ENTITY_ID"] == mine)
-    store.remove_where("history", lambda h: h["ENTITY_TYPE_ID"] == schema.type_id and h["OWNER_ID"] == mine)
+    store.remove_where(history_kind(schema.type_id), lambda h: h["OWNER_ID"] == mine)
     store.remove_where("productrow", lambda p: p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == mine)
     store.remove(schema.kind, mine)
     tell(call, schema, "DELETE", mine)
@@ -114,12 +114,17 @@ def recount_sum(call: Call, schema: Schema, row_id: int) -> None:
         call.store.put(schema.kind, {**old, **difference, "DATE_MODIFY": call.stamp})
 
 
+def history_kind(type_id: int) -> str:
+    """Return the kind of rows in which the store keeps the stage history of one kind of records; each counts its ids apart."""
+    return f"history_{type_id}"
+
+
 def write_history(store: Store, schema: Schema, row: Row, kind: int, stamp: str) -> None:
     """Add one line to the stage history. `kind` says what happened: 1 created, 2 moved, 3 closed, 5 moved to another funnel."""
     deal = schema.funnels
     stage, semantic = row[schema.stage_field], _meaning(store, schema, row)
     store.add(
-        "history",
+        history_kind(schema.type_id),
         {
             "TYPE_ID": kind,
             "ENTITY_TYPE_ID": schema.type_id,

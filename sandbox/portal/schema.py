@@ -79,8 +79,8 @@ class Schema:
 
     @property
     def smart(self) -> bool:
-        """Whether this kind is a smart process (a record kind that the company has defined itself)."""
-        return self.type_id >= 128
+        """Whether this kind is a smart process (a record kind that the company has defined itself), as smart invoices are too."""
+        return self.type_id >= 128 or self.type_id == schema_smart.INVOICE_TYPE_ID
 
     @property
     def sums(self) -> bool:
@@ -115,7 +115,7 @@ def _field(kind: str, line: str, choices: tuple[tuple[int, str], ...]) -> Field:
     """Return the field that one line describes, in the format of `schema_data`."""
     name, type_, flags, title = line.split(" ", 3)
     camel = {} if kind in _KEEPS_CASE else _CAMEL
-    upper = schema_smart.SMART_UPPER.get(name, name) if kind.startswith("dynamic_") else name
+    upper = schema_smart.SMART_UPPER.get(name, name) if kind.startswith(("dynamic_", "smart_")) else name
     return Field(name, type_, flags, title, camel.get(name) or camel_name(name), upper, choices)
 
 
@@ -155,6 +155,9 @@ CONTRACT = _schema(
     default_title=schema_smart.CONTRACT_TITLE,
     code=f"T{schema_smart.CONTRACT_TYPE_ID:x}",
 )
+INVOICE = _schema(
+    "smart_invoice", schema_smart.INVOICE, type_id=schema_smart.INVOICE_TYPE_ID, stage_field="STAGE_ID", default_title="Счёт", code="SI"
+)
 TYPE = _schema("type", schema_smart.TYPE)
 REQUISITE = _schema("requisite", schema_smart.REQUISITE)
 BANK_DETAIL = _schema("bank_detail", schema_smart.BANK_DETAIL)
@@ -164,6 +167,6 @@ PRODUCT = _schema("product", schema_smart.PRODUCT)
 TEMPLATE = _schema("template", schema_smart.TEMPLATE)
 
 CRM = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY, QUOTE)})
-BY_TYPE_ID = MappingProxyType({s.type_id: s for s in (*CRM.values(), CONTRACT)})
+BY_TYPE_ID = MappingProxyType({s.type_id: s for s in (*CRM.values(), CONTRACT, INVOICE)})
 _OTHERS = (ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS, TYPE, REQUISITE, BANK_DETAIL, VAT, PHONE_CALL, PRODUCT, TEMPLATE)
 ALL = MappingProxyType({s.kind: s for s in (*BY_TYPE_ID.values(), *_OTHERS)})

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 CONTRACT_TYPE_ID = 177
 CONTRACT_TITLE = "Договоры"
+INVOICE_TYPE_ID = 31
 DEFAULT_CATEGORY = 10
 
 # A smart process has only names of the universal family; these are the stored names behind them.
@@ -55,6 +56,8 @@ PARENT_ID_2 crm_entity - Сделка
 UF_CRM_5_1747310201 string D Номер договора
 UF_CRM_5_1747310202 enumeration D Вид договора
 """
+
+INVOICE = CONTRACT.partition("UF_CRM_5_")[0] + "ACCOUNT_NUMBER string - Номер\n"
 
 QUOTE = """
 ID integer R ID

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sandbox.portal.schema import Row, Schema
+from sandbox.portal.schema_smart import INVOICE_TYPE_ID
 from sandbox.portal.store import Store
 
 
@@ -12,6 +13,8 @@ def book_of(schema: Schema, category_id: int) -> str:
         return "STATUS"
     if schema.kind == "quote":
         return "QUOTE_STATUS"
+    if schema.type_id == INVOICE_TYPE_ID:
+        return f"SMART_INVOICE_STAGE_{category_id}"
     if schema.smart:
         return f"DYNAMIC_{schema.type_id}_STAGE_{category_id}"
     return f"DEAL_STAGE_{category_id}" if category_id else "DEAL_STAGE"

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, body BLOB NOT NULL) WI
 
 
 _SHAPES_KEPT = 6
+_CHUNK = 1000
 Contents = tuple[tuple[tuple[str, int, bytes], ...], tuple[tuple[str, int], ...]]
 """(kind, id, JSON) of all records, and the counters."""
 
@@ -143,6 +145,10 @@ class Store:
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
         return value
 
+    def peek_id(self, name: str) -> int:
+        """Return the number that `next_id` gives next."""
+        return self._counters.get(name, 0) + 1
+
     def add(self, entity: str, row: Row) -> int:
         """Add a record and return its id: the next id of its kind, or the `ID` that the record already has."""
         row_id = self.next_id(entity, at_least=row.get("ID") or 1) if not row.get("ID") else int(row["ID"])
@@ -154,13 +160,17 @@ class Store:
 
     def fill(self, entity: str, rows: Iterable[Row]) -> None:
         """Add many records of one kind at once, with the next ids. `watch` is not called."""
-        table, first = self.table(entity), self._counters.get(entity, 0) + 1
-        for number, row in enumerate(rows, first):
-            kept = {**row, "ID": number}
-            table.put(number, kept)
-            self._write("INSERT INTO record VALUES (?, ?, ?)", (entity, number, orjson.dumps(kept)))
-            self._counters[entity] = number
-        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters.get(entity, 0)))
+        table, number = self.table(entity), self._counters.get(entity, 0)
+        source = iter(rows)
+        while chunk := list(islice(source, _CHUNK)):
+            kept = [{**row, "ID": number + place} for place, row in enumerate(chunk, 1)]
+            number += len(kept)
+            for row in kept:
+                table.put(row["ID"], row)
+            self._begin()
+            self._db.executemany("INSERT INTO record VALUES (?, ?, ?)", ((entity, row["ID"], orjson.dumps(row)) for row in kept))
+        self._counters[entity] = number
+        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, number))
 
     def contents(self) -> Contents:
         """Return all records and counters, for `refill`."""
@@ -280,10 +290,13 @@ class Store:
         self.watch(change)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
+        self._begin()
+        self._db.execute(statement, values)
+
+    def _begin(self) -> None:
         if not self._dirty:
             self._db.execute("BEGIN IMMEDIATE")
             self._dirty = True
-        self._db.execute(statement, values)
 
 
 def _nobody(_: Change) -> None:

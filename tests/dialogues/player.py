@@ -34,7 +34,7 @@ from tests.unit.spine_portal import Portal
 
 NOTHING_LEFT = "THOUGHT:\nNothing is left.\nACTION:\n[]\nASSISTANT:\n"
 UNWRITTEN = "THOUGHT:\n-\nACTION:\n[]\nASSISTANT:\n(no answer is written for this prompt)"
-_BESIDE = ("history", "task_history")
+_BESIDE = ("history_", "task_history")
 """Kinds of rows that the portal writes beside each change."""
 _KEPT_BY_PORTAL = {
     "DATE_MODIFY", "MODIFY_BY_ID", "MOVED_TIME", "MOVED_BY_ID", "LAST_ACTIVITY_TIME", "LAST_ACTIVITY_BY", "STAGE_SEMANTIC_ID",
@@ -193,7 +193,7 @@ class Player:
 
     def _read_records(self) -> Iterator[tuple[str, str]]:
         for kind, number, body in self._store.contents()[0]:
-            if kind not in _BESIDE:
+            if not kind.startswith(_BESIDE):
                 yield f"{kind}:{number}", bytes(body).decode()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from sandbox.portal import conditions, query, stages
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, invalid_argument
+from sandbox.portal.records import history_kind
 from sandbox.portal.schema import BY_TYPE_ID, CRM, HISTORY, STATUS, Row, Schema
 from sandbox.portal.values import show_classic, show_universal, to_int
 
@@ -15,7 +16,7 @@ from sandbox.portal.values import show_classic, show_universal, to_int
 def _status(row: Row) -> Row:
     shown = show_classic(STATUS, row)
     extra = {"SEMANTICS": stages.extra_semantics(row), "COLOR": row["COLOR"] or ""}
-    is_stage = row["ENTITY_ID"].startswith(("DEAL_STAGE", "STATUS", "QUOTE_STATUS", "DYNAMIC_"))
+    is_stage = row["ENTITY_ID"].startswith(("DEAL_STAGE", "STATUS", "QUOTE_STATUS", "DYNAMIC_", "SMART_INVOICE_"))
     return {**shown, "EXTRA": extra} if is_stage else shown
 
 
@@ -54,8 +55,8 @@ def _with_funnels(call: Call) -> Schema:
     """
     number = to_int(call.required("entityTypeId"))
     schema = BY_TYPE_ID.get(number)
-    if schema is None or not schema.funnels:
-        known = schema is not None or number in {5, 31}
+    if schema is None or not schema.funnels or not stages.funnels(call.store, schema):
+        known = schema is not None or number == 5
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED" if known else "NOT_FOUND", "Сущность не поддерживается")
     return schema
 
@@ -110,8 +111,7 @@ def _history(call: Call) -> query.Page:
         name = conditions.split_key(str(key))[1]
         if name not in HISTORY.fields:
             raise invalid_argument(f"Invalid filter: field '{name}' is not allowed in filter")
-    filters = {**query.want_array(params, "filter"), "=ENTITY_TYPE_ID": kind}
-    page = query.run(call.store.table("history"), query.plan_classic(HISTORY, {**params, "filter": filters}))
+    page = query.run(call.store.table(history_kind(kind)), query.plan_classic(HISTORY, params))
     stage_names = ["STAGE_SEMANTIC_ID", "STAGE_ID"] if funnels else ["STATUS_SEMANTIC_ID", "STATUS_ID"]
     names = ["ID", "TYPE_ID", "OWNER_ID", "CREATED_TIME", *(["CATEGORY_ID"] if funnels else []), *stage_names]
     rows = []
@@ -124,7 +124,7 @@ def _history(call: Call) -> query.Page:
 _OWNERS = {"lead": "Лид", "deal": "Сделка", "contact": "Контакт", "company": "Компания", "quote": "Предложение"}
 
 
-def _owner_types(_: Call) -> list[Row]:
+def _owner_types(call: Call) -> list[Row]:
     return [
         {
             "ID": schema.type_id,
@@ -133,6 +133,7 @@ def _owner_types(_: Call) -> list[Row]:
             "SYMBOL_CODE_SHORT": schema.code,
         }
         for schema in BY_TYPE_ID.values()
+        if not schema.smart or stages.funnels(call.store, schema)
     ]
 
 

@@ -14,6 +14,7 @@ from sandbox.portal.errors import PortalError
 from sandbox.portal.methods.classic import describe
 from sandbox.portal.multifields import universal_changes
 from sandbox.portal.schema import BY_TYPE_ID, Field, Row, Schema
+from sandbox.portal.schema_smart import INVOICE_TYPE_ID
 from sandbox.portal.values import show_universal, to_int, universal_fm
 
 
@@ -25,7 +26,7 @@ def schema_of(call: Call) -> Schema:
     number = to_int(call.required("entityTypeId"))
     if number == 5:
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED", "Сущность не поддерживается")
-    if number not in BY_TYPE_ID:
+    if number not in BY_TYPE_ID or (number == INVOICE_TYPE_ID and not stages.funnels(call.store, BY_TYPE_ID[number])):
         raise PortalError(400, "NOT_FOUND", "Смарт-процесс не найден")
     return BY_TYPE_ID[number]
 
