@@ -19,6 +19,8 @@ from sandbox.portal.context import Call
 from sandbox.portal.errors import ConnectionDroppedError, PortalError, method_not_found
 from sandbox.portal.events import EventSender, Raised
 from sandbox.portal.faults import Fault, FaultBox
+from sandbox.portal.firm.fill import add_own_fields, fill_firm, remove_own_fields
+from sandbox.portal.firm.size import Firm
 from sandbox.portal.ledger import Ledger
 from sandbox.portal.limits import Bucket, OperatingLimit, Owner, Pace, RequestLimit
 from sandbox.portal.methods import HANDLERS, Handler, canonical, classic
@@ -49,6 +51,7 @@ class Settings:
     bucket: Bucket | None = field(default_factory=Bucket)
     operating_limit: float | None = 480.0
     bulk_deals: int = 0
+    firm: Firm | None = None
     seed: int = 0
     seed_file: Path | None = None
     wrong_code_error: Literal["INVALID_CREDENTIALS", "NO_AUTH_FOUND"] = "INVALID_CREDENTIALS"
@@ -124,11 +127,14 @@ class Portal:
         self.raised: list[Raised] = []
         self.commands = 0
         self._actor: int | None = None
+        self._is_closed = False
         self.store.watch = self._note
         self._fresh_limits()
         self._own = seed_file.read_seed(settings.seed_file) if settings.seed_file is not None else None
         if self._own is not None:
             seed_file.add_fields(self._own)
+        if settings.firm is not None:
+            add_own_fields(settings.firm)
         if not len(self.store.table("user")):
             self._seed()
         self.store.commit()
@@ -274,6 +280,9 @@ class Portal:
         if self._own is not None:
             seed_file.remove_fields(self._own)
             self._own = None
+        if self.settings.firm is not None and not self._is_closed:
+            remove_own_fields(self.settings.firm)
+        self._is_closed = True
 
     def _fresh_limits(self) -> None:
         self.requests = RequestLimit(self.settings.bucket)
@@ -283,6 +292,8 @@ class Portal:
 
     def _seed(self) -> None:
         seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)
+        if self.settings.firm is not None:
+            fill_firm(self.store, self.now.replace(minute=0, second=0, microsecond=0), self.settings.firm, self.settings.seed)
         if self._own is not None:
             seed_file.add_records(self.store, self.now, self._own)
         self.store.commit()

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.portal.app import ABORT, create_app
 from sandbox.portal.control import webhook_url
-from sandbox.portal.limits import Bucket, parse_bucket
+from sandbox.portal.firm.size import parse_firm
+from sandbox.portal.limits import parse_bucket
 from sandbox.portal.portal import Settings
 
 BUSY = 2
-DEFAULT_BUCKET = Bucket()
 
 
 class Door:
@@ -38,19 +38,10 @@ class Door:
         await self._app(scope, receive, send)
 
 
-def run(
-    port: int,
-    data_dir: Path | None = None,
-    *,
-    host: str = "127.0.0.1",
-    bucket: Bucket | None = DEFAULT_BUCKET,
-    bulk_deals: int = 0,
-    seed: int = 0,
-    seed_file: Path | None = None,
-) -> int:
+def run(port: int, settings: Settings, *, host: str = "127.0.0.1") -> int:
     """Serve the portal until SIGINT or SIGTERM and return exit code 0; print a message and return 2 if the port is taken.
 
-    Port 0 takes any free port. If `bucket` is None, requests are not limited.
+    Port 0 takes any free port.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,7 +53,7 @@ def run(
         sys.stderr.write(f"Порт {port} на {host} занят: выберите другой или 0 (любой свободный).\n")
         return BUSY
     base = f"http://{host}:{listener.getsockname()[1]}"
-    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals, seed=seed, seed_file=seed_file))
+    app = create_app(settings)
     sys.stdout.write(json.dumps({"portal": base, "webhook": webhook_url(base)}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Door(app), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
@@ -79,8 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="адрес, на котором слушать")
     parser.add_argument("--bucket", type=parse_bucket, default="2/50", help="лимит запросов: 2/50 или off")
     parser.add_argument("--bulk-deals", type=int, default=0, help="сколько ещё сделок добавить для замеров")
+    parser.add_argument("--firm", type=parse_firm, default=None, help="фирма с двумя годами жизни: big, small или число сделок")
     parser.add_argument("--seed", type=int, default=0, help="от какого числа считать случайные значения этих сделок")
     parser.add_argument("--seed-file", type=Path, default=None, help="свои записи и поля в JSON: sandbox/portal/README.md")
     given = parser.parse_args(argv)
-    more = {"bulk_deals": given.bulk_deals, "seed": given.seed, "seed_file": given.seed_file}
-    return run(given.port, given.data, host=given.host, bucket=given.bucket, **more)
+    settings = Settings(
+        data=given.data, bucket=given.bucket, bulk_deals=given.bulk_deals, firm=given.firm, seed=given.seed, seed_file=given.seed_file
+    )
+    return run(given.port, settings, host=given.host)
