@@ -9,9 +9,12 @@ from math import ceil, floor
 from typing import Any
 
 from sandbox.portal.schema import NUMBER_TYPES, Field, Row
+from sandbox.portal.store import Span
 from sandbox.portal.values import multifield, parse_moment, store_moment, to_flag, to_float
 
 Predicate = Callable[[Row], bool]
+Among = tuple[str, frozenset[int]]
+"""A field and the numbers of which it must hold one."""
 _OPERATORS = ("!=%", "!=", "!%", "!@", "!", ">=", "<=", "><", ">", "<", "@", "=%", "%=", "%", "=")
 _NO_LIKE = frozenset({"crm_status"}) | (NUMBER_TYPES - {"integer", "double"})
 
@@ -153,16 +156,27 @@ def _texts(stored: Any) -> list[str]:
     return [str(item) for item in stored] if isinstance(stored, list) and stored else [str(stored or "")]
 
 
-def lower_id(conditions: list[Condition]) -> tuple[int | None, list[Condition]]:
-    """Take the conditions `ID > n` and `ID >= n` out of a filter: return their largest lower bound and the other conditions.
+def take_bounds(conditions: list[Condition]) -> tuple[Span, list[Condition]]:
+    """Take the conditions on `ID` with >, >=, < and <= out of a filter: return the span of ids they leave and the other conditions.
 
-    The bound is exclusive, or None if there is none. It lets a list start after the ids that a client has already read.
+    A list can so start after the ids that a client has already read, and count a range, without a look at other records.
     """
-    bounds, rest = [], []
+    above: list[int] = []
+    upto: list[int] = []
+    rest: list[Condition] = []
     for condition in conditions:
-        if condition.field.name == "ID" and condition.operator in {">", ">="} and not isinstance(condition.value, dict | list):
-            number = to_float(condition.value)
-            bounds.append(ceil(number) - 1 if condition.operator == ">=" else floor(number))
-        else:
+        bounds = {">": above, ">=": above, "<": upto, "<=": upto}.get(condition.operator)
+        if condition.field.name != "ID" or bounds is None or isinstance(condition.value, dict | list):
             rest.append(condition)
-    return max(bounds, default=None), rest
+            continue
+        number = to_float(condition.value)
+        bounds.append({">": floor(number), ">=": ceil(number) - 1, "<": ceil(number) - 1, "<=": floor(number)}[condition.operator])
+    return Span(max(above, default=None), min(upto, default=None)), rest
+
+
+def find_among(conditions: list[Condition]) -> Among | None:
+    """Return the ids that a condition on the id or the owner of records names, by which they can be looked up; None without one."""
+    for condition in conditions:
+        if condition.field.name in {"ID", "OWNER_ID"} and condition.operator in {"=", "@"}:
+            return condition.field.name, frozenset(int(to_float(value)) for value in _flat(condition.value))
+    return None

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.portal.conditions import Condition, Predicate, all_of, comparable, everything, lower_id, split_key, test_of
+from sandbox.portal.conditions import (
+    Among,
+    Condition,
+    Predicate,
+    all_of,
+    comparable,
+    everything,
+    find_among,
+    split_key,
+    take_bounds,
+    test_of,
+)
 from sandbox.portal.errors import PortalError, classic, invalid_argument
 from sandbox.portal.rendering import Rows
 from sandbox.portal.schema import Field, Row, Schema
-from sandbox.portal.store import Table
+from sandbox.portal.store import ALL, Span, Table
 from sandbox.portal.values import MULTIFIELDS
 
 PAGE = 50
@@ -32,13 +43,18 @@ class Page:
 class Plan:
     """A parsed list request: a predicate, the order (pairs of field and 1 or -1) and the start of the page.
 
-    `above` selects records with a greater id; None means all.
+    `span` bounds the ids, `among` names the records that can be looked up; `test` says the same as `among` and more.
     """
 
     test: Predicate
     order: tuple[tuple[Field, int], ...]
     start: int
-    above: int | None = None
+    span: Span = ALL
+    among: Among | None = None
+
+    def narrow(self, test: Predicate) -> Plan:
+        """Return the plan for those of its records that pass a further test."""
+        return replace(self, test=all_of([test] if self.test is everything else [self.test, test]))
 
 
 def want_array(params: Row, name: str) -> Any:
@@ -64,8 +80,8 @@ def plan_classic(schema: Schema, params: Row) -> Plan:
         for name, way in _items(want_array(params, "order"))
         if name.upper() in schema.fields
     )
-    above, rest = lower_id(conditions)
-    return Plan(all_of([test_of(c) for c in rest]), order, start_of(params), above)
+    span, rest = take_bounds(conditions)
+    return Plan(all_of([test_of(c) for c in rest]), order, start_of(params), span, find_among(rest))
 
 
 def plan_universal(schema: Schema, params: Row) -> Plan:
@@ -80,8 +96,10 @@ def plan_universal(schema: Schema, params: Row) -> Plan:
         if str(way).upper() not in {"ASC", "DESC"}:
             raise invalid_argument(f"Invalid order: direction '{way}' is not allowed")
         order.append((field, -1 if str(way).upper() == "DESC" else 1))
-    above, rest = lower_id(plain)
-    return Plan(everything if not rest and _flat_filter(raw) else _universal_test(schema, raw), tuple(order), start_of(params), above)
+    if not _flat_filter(raw):
+        return Plan(_universal_test(schema, raw), tuple(order), start_of(params))
+    span, rest = take_bounds(plain)
+    return Plan(all_of([test_of(c) for c in rest]), tuple(order), start_of(params), span, find_among(rest))
 
 
 def run(table: Table, plan: Plan) -> Page:
@@ -90,14 +108,23 @@ def run(table: Table, plan: Plan) -> Page:
         step = plan.order[0][1] if plan.order else 1
         if plan.test is everything:
             return _cut(table, plan, step)
-        found: Iterable[Row] = filter(plan.test, table.walk(plan.above, step=step))
+        found: Iterable[Row] = filter(plan.test, _walk(table, plan, step))
         if plan.start < 0:
             return Page([row for _, row in zip(range(PAGE), found, strict=False)], 0)  # the range first: it must not look for a 51st
         return page(list(found), plan.start)
-    rows = [row for row in table.walk(plan.above) if plan.test(row)]
+    rows = [row for row in _walk(table, plan, 1) if plan.test(row)]
     for field, step in reversed(plan.order):
         rows.sort(key=lambda row, f=field: _sort_key(f, row), reverse=step < 0)  # type: ignore[misc]
     return page(rows, plan.start)
+
+
+def _walk(table: Table, plan: Plan, step: int) -> Iterable[Row]:
+    if plan.among is None:
+        return table.walk(plan.span, step=step)
+    name, numbers = plan.among
+    ids = sorted(numbers & table.rows.keys()) if name == "ID" else table.find(name, numbers)
+    low, high = plan.span.above, plan.span.upto
+    return (table.rows[number] for number in ids[::step] if (low is None or number > low) and (high is None or number <= high))
 
 
 def _cut(table: Table, plan: Plan, step: int) -> Page:
@@ -106,9 +133,9 @@ def _cut(table: Table, plan: Plan, step: int) -> Page:
     `step` is 1 for ascending and -1 for descending ids.
     """
     if plan.start < 0:
-        return Page(table.cut(0, PAGE, above=plan.above, step=step), 0)
-    following, total = plan.start + PAGE, table.count(plan.above)
-    return Page(table.cut(plan.start, PAGE, above=plan.above, step=step), total, following if following < total else None)
+        return Page(table.cut(0, PAGE, plan.span, step=step), 0)
+    following, total = plan.start + PAGE, table.count(plan.span)
+    return Page(table.cut(plan.start, PAGE, plan.span, step=step), total, following if following < total else None)
 
 
 def page(rows: list[Row], start: int) -> Page:

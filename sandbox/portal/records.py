@@ -99,10 +99,12 @@ def delete(call: Call, schema: Schema, row: Row) -> None:
     """Remove a record with its activities, comments, history and product rows, and raise its event."""
     mine = row["ID"]
     store = call.store
-    store.remove_where("activity", lambda a: a["OWNER_TYPE_ID"] == schema.type_id and a["OWNER_ID"] == mine)
+    owned = [("activity", row) for row in store.find("activity", "OWNER_ID", mine) if row["OWNER_TYPE_ID"] == schema.type_id]
+    owned += [(history_kind(schema.type_id), row) for row in store.find(history_kind(schema.type_id), "OWNER_ID", mine)]
+    owned += [("productrow", row) for row in store.find("productrow", "OWNER_ID", mine) if row["OWNER_TYPE"] == schema.code]
+    for kind, part in owned:
+        store.remove(kind, part["ID"])
     store.remove_where("comment", lambda c: c["ENTITY_TYPE"] == schema.kind and c["ENTITY_ID"] == mine)
-    store.remove_where(history_kind(schema.type_id), lambda h: h["OWNER_ID"] == mine)
-    store.remove_where("productrow", lambda p: p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == mine)
     store.remove(schema.kind, mine)
     tell(call, schema, "DELETE", mine)
 
@@ -243,8 +245,8 @@ def _recount(store: Store, schema: Schema, record: Row) -> Row:
     """
     if record.get("IS_MANUAL_OPPORTUNITY") == "Y":
         return {}
-    rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == record["ID"]]
-    return {"OPPORTUNITY": round(sum(p["PRICE"] * p["QUANTITY"] for p in rows), 2)} if rows else {}
+    rows = [row for row in store.find("productrow", "OWNER_ID", record["ID"]) if row["OWNER_TYPE"] == schema.code]
+    return {"OPPORTUNITY": round(sum(row["PRICE"] * row["QUANTITY"] for row in rows), 2)} if rows else {}
 
 
 def _link_contacts(schema: Schema, values: Row, old: Row) -> Row:

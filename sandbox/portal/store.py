@@ -40,6 +40,17 @@ class Change:
     after: Row | None
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The records with an id greater than `above` and not greater than `upto`; None means no bound."""
+
+    above: int | None = None
+    upto: int | None = None
+
+
+ALL = Span()
+
+
 class Table:
     """The records of one kind, ordered by id. It also caches their rendered JSON until a record changes."""
 
@@ -47,19 +58,37 @@ class Table:
         self.rows: dict[int, Row] = {}
         self._ids: list[int] = []
         self._shown: dict[tuple[str, ...], dict[int, bytes]] = {}
+        self._indexes: dict[str, dict[Any, list[int]]] = {}
 
     def put(self, row_id: int, row: Row) -> None:
         """Add or replace one record."""
-        if row_id not in self.rows:
+        old = self.rows.get(row_id)
+        if old is None:
             insort(self._ids, row_id)
         self.rows[row_id] = row
         self._forget(row_id)
+        for name, index in self._indexes.items():
+            if old is not None and old.get(name) != row.get(name):
+                index[old.get(name)].remove(row_id)
+            if old is None or old.get(name) != row.get(name):
+                insort(index.setdefault(row.get(name), []), row_id)
 
     def drop(self, row_id: int) -> None:
         """Remove one record."""
-        del self.rows[row_id]
+        row = self.rows.pop(row_id)
         del self._ids[bisect_left(self._ids, row_id)]
         self._forget(row_id)
+        for name, index in self._indexes.items():
+            index[row.get(name)].remove(row_id)
+
+    def find(self, name: str, values: Iterable[Any]) -> list[int]:
+        """Return the ids, rising, of the records that hold one of the values in the field; the field's index is built at first use."""
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = {}
+            for row_id in self._ids:
+                index.setdefault(self.rows[row_id].get(name), []).append(row_id)
+        return sorted(row_id for value in set(values) for row_id in index.get(value, ()))
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
         """Return the cached JSON of the records that show exactly the fields in `shape`, by record id. The caller may add to the result.
@@ -77,23 +106,21 @@ class Table:
         for kept in self._shown.values():
             kept.pop(row_id, None)
 
-    def walk(self, above: int | None = None, *, step: int = 1) -> Iterator[Row]:
-        """Yield the records by id, ascending (step 1) or descending (-1), only those with an id greater than `above`."""
-        first = 0 if above is None else bisect_right(self._ids, above)
-        positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
-        return (self.rows[self._ids[position]] for position in positions)
+    def walk(self, span: Span = ALL, *, step: int = 1) -> Iterator[Row]:
+        """Yield the records of a span by id, ascending (step 1) or descending (-1)."""
+        return (self.rows[self._ids[place]] for place in self._find_places(span)[::step])
 
-    def cut(self, start: int, amount: int, *, above: int | None = None, step: int = 1) -> list[Row]:
-        """Return at most `amount` records from position `start`, in the order that `walk` gives with the same `above` and `step`."""
-        first = 0 if above is None else bisect_right(self._ids, above)
-        size = len(self._ids)
-        end = min(start + amount, size - first)
-        places = range(first + start, first + end) if step > 0 else (size - 1 - place for place in range(start, end))
-        return [self.rows[self._ids[place]] for place in places]
+    def cut(self, start: int, amount: int, span: Span, *, step: int = 1) -> list[Row]:
+        """Return at most `amount` records from position `start`, in the order that `walk` gives with the same `span` and `step`."""
+        return [self.rows[self._ids[place]] for place in self._find_places(span)[::step][start : start + amount]]
 
-    def count(self, above: int | None) -> int:
-        """Return how many records have an id greater than `above`."""
-        return len(self._ids) - (0 if above is None else bisect_right(self._ids, above))
+    def count(self, span: Span) -> int:
+        """Return how many records the span holds."""
+        return len(self._find_places(span))
+
+    def _find_places(self, span: Span) -> range:
+        first = 0 if span.above is None else bisect_right(self._ids, span.above)
+        return range(first, len(self._ids) if span.upto is None else bisect_right(self._ids, span.upto))
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -204,6 +231,11 @@ class Store:
         for row_id in doomed:
             self.remove(entity, row_id)
         return len(doomed)
+
+    def find(self, entity: str, name: str, value: Any) -> list[Row]:
+        """Return the records that hold the value in the field, by ascending id."""
+        table = self.table(entity)
+        return [table.rows[row_id] for row_id in table.find(name, [value])]
 
     def append_feed(self, seq: int, body: Row) -> None:
         """Store one line of the ledger (log of calls) under its number; a line with this number is replaced."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sandbox.portal import conditions, query
+from sandbox.portal import query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic, missing_parameter
 from sandbox.portal.schema import ACTIVITY, BY_TYPE_ID, Row
@@ -76,7 +76,7 @@ def _list(call: Call) -> query.Page:
     bindings = filters.pop("BINDINGS", None)
     plan = query.plan_classic(ACTIVITY, {**params, "filter": filters})
     if bindings is not None:
-        plan = query.Plan(conditions.all_of([plan.test, partial(_bound, bindings)]), plan.order, plan.start, plan.above)
+        plan = plan.narrow(partial(_bound, bindings))
     page = query.run(call.store.table("activity"), plan)
     names = query.classic_names(ACTIVITY, params) if params.get("select") else _NAMES
     if "COMMUNICATIONS" in (params.get("select") or []):

@@ -27,7 +27,7 @@ def _page(call: Call, params: Row) -> query.Page:
         inside: conditions.Predicate = lambda row: bool(wanted & set(row["UF_DEPARTMENT"]))  # noqa: E731  (one use)
         bare = {**params, "filter": {k: v for k, v in filters.items() if k != "UF_DEPARTMENT"}}
         plan = query.plan_classic(USER, bare)
-        plan = query.Plan(conditions.all_of([plan.test, inside]), plan.order, plan.start)
+        plan = plan.narrow(inside)
     page = query.run(call.store.table("user"), plan)
     return query.Page([show_classic(USER, row, _NAMES) for row in page.rows], page.total, page.next)
 

@@ -20,7 +20,7 @@ _KINDS = {code: schema.kind for code, schema in _SCHEMAS.items()}
 
 
 def _of(call: Call, code: str, owner: int) -> list[Row]:
-    return [r for r in call.store.walk("productrow") if r["OWNER_TYPE"] == code and r["OWNER_ID"] == owner]
+    return [row for row in call.store.find("productrow", "OWNER_ID", owner) if row["OWNER_TYPE"] == code]
 
 
 def _read(given: Any, names: Mapping[str, Field]) -> Row:
