@@ -13,8 +13,9 @@ from orchestrator.runs.memo import Memo, format_args, load_output
 from orchestrator.runs.run_pass import RunPass
 from orchestrator.sessions import outbox
 from orchestrator.sessions.paused_turns import is_event_of
+from orchestrator.sessions.recorded_turn import RecordedTurn
 from orchestrator.sessions.turn_context import Context as TurnContext
-from orchestrator.sessions.turn_context import RecordedTurn, TurnServices
+from orchestrator.sessions.turn_context import TurnServices
 from state.canonical import hash_text
 from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.pages import iterate_later

@@ -39,8 +39,8 @@ from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_reply, chec
 from orchestrator.runs.run_pass import SLEEP, RunPass
 from orchestrator.sessions import outbox
 from orchestrator.sessions.audit import PlayedNode, describe_model_node
+from orchestrator.sessions.iterations import build_call_record
 from orchestrator.sessions.paid_models import PaidModels, attach_models
-from orchestrator.sessions.turn_context import build_call_record
 from state.clock import format_iso, parse_iso
 from state.events.runs import NodeDone, RunWaits
 from state.journal.blobs import get_blob_prefix, pack_file, unpack_file

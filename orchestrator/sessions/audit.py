@@ -13,7 +13,7 @@ import orjson
 from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import UNSTORED, Outcome, to_written_params
-from orchestrator.sessions.turn_context import Iteration
+from orchestrator.sessions.iterations import Iteration
 from state.audit_log.interaction_log import InteractionLogger
 from state.audit_log.records import encode_record, find_log_user
 from state.clock import Clock, format_iso

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -14,12 +14,12 @@ from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
-from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.approve.plan_slots import find_origin_slot
 from orchestrator.gate.call.serialization import StoredOrder, build_effect_id, to_proposed_params
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.preview.call_labels import ProposalLabel
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
+from orchestrator.sessions.iterations import Iteration, build_call_record, describe_service_answer
 from orchestrator.sessions.model_calls import (
     UNLIMITED,
     ModelBudget,
@@ -31,14 +31,15 @@ from orchestrator.sessions.model_calls import (
 )
 from orchestrator.sessions.outbox import build_reply_row
 from orchestrator.sessions.paid_models import PaidModels, attach_models
-from orchestrator.sessions.paused_turns import ToldPart, find_told_part, list_denied, restore_told_step
+from orchestrator.sessions.paused_turns import list_denied, restore_told_step
+from orchestrator.sessions.recorded_turn import RecordedTurn, build_read_outcome
 from orchestrator.sessions.session import Session
 from state.events.base import Event
 from state.events.calls import CallSucceeded
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
-from state.journal.store import EffectRow, StoredEvent
+from state.journal.store import EffectRow
 from state.journal.thread_worker import run_to_end
 from state.model.card import Card
 from state.model.session_state import SessionState
@@ -46,23 +47,6 @@ from state.stored import JsonObject
 
 Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str | Notice], Awaitable[None]]
-
-
-@dataclass(kw_only=True)
-class Iteration:
-    """Audit data of one answer of the model and its calls (S004-43 … S004-47)."""
-
-    number: int
-    blocks: JsonObject = field(default_factory=dict)
-    calls: list[JsonObject] = field(default_factory=list)
-    tokens: dict[str, int] = field(default_factory=dict)
-    model: str = ""
-    model_seconds: float = 0.0
-    provider: str = ""
-    failed_before: Sequence[str] = ()
-    raw: str = ""
-    service_answers: list[JsonObject] = field(default_factory=list)
-    """Answers of models to services of this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,66 +58,6 @@ class TurnServices:
     model_budget: ModelBudget = UNLIMITED
     came_back: bool = False
     """Whether the turn is of a run restored from a backup, which may have made its calls since."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedTurn:
-    """What was recorded of a turn before a crash; empty for a new turn."""
-
-    is_fresh: bool = False
-    answers: Mapping[int, ModelAnswered] = field(default_factory=dict)
-    plans: Mapping[int, PlanRecorded] = field(default_factory=dict)
-    refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
-    """Steps that the gate refused, by slot."""
-    told: ToldPart = field(default_factory=ToldPart)
-    """What was done before the turn waited for cards."""
-    reads: Mapping[str, CallSucceeded] = field(default_factory=dict)
-    """Those on which an answer of the model rests, by slot."""
-    values: Mapping[str, NodeDone] = field(default_factory=dict)
-
-    @classmethod
-    def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
-        """`events` are in order, none for a new turn."""
-        answers = [ModelAnswered.from_data(event.data) for event in events if event.type == "ModelAnswered"]
-        plans = [PlanRecorded.from_data(event.data) for event in events if event.type == "PlanRecorded"]
-        return cls(
-            is_fresh=not events,
-            answers={answer.iteration: answer for answer in answers},
-            plans={plan.iteration: plan for plan in plans},
-            refused_steps={StepRefused.from_data(event.data).slot: event.data for event in events if event.type == "StepRefused"},
-            reads=_find_answered_reads(events),
-            values={event.data["node"]: NodeDone.from_data(event.data) for event in events if event.type == "NodeDone"},
-            told=find_told_part(events),
-        )
-
-
-def _find_answered_reads(events: Sequence[StoredEvent]) -> Mapping[str, CallSucceeded]:
-    """What was read after the last answer is read again; of an older program, everything is."""
-    reads: dict[str, CallSucceeded] = {}
-    answered: Mapping[str, CallSucceeded] = {}
-    for event in events:
-        if event.type == "CallSucceeded" and event.data.get("seen"):
-            read = CallSucceeded.from_data(event.data)
-            reads[read.slot] = read
-        elif event.type == "ModelAnswered":
-            answered = dict(reads)
-    return answered
-
-
-def _build_read_outcome(read: CallSucceeded, result: object) -> Outcome:
-    common = {name: getattr(read, name) for name in ("effect_id", "method", "call_class", "total", "commands", "unchanged")}
-    sums = read.sums or ({} if read.seen.get("reason") else None)
-    return Outcome.model_validate({**common, **read.seen, "result": result, "status": "succeeded", "sums": sums, "call": read.params})
-
-
-def describe_service_answer(done: NodeDone) -> JsonObject:
-    return {
-        "model": done.model,
-        "provider": done.provider,
-        "failed_before": list(done.failed_before),
-        "tokens": {"prompt": done.prompt_tokens, "completion": done.completion_tokens},
-        "seconds": done.seconds,
-    }
 
 
 class Context:
@@ -380,7 +304,7 @@ class Context:
         text = await self._session.load_blob(read.result_blob) if read.result_blob else None
         if read.result_blob and text is None:
             return None
-        return _build_read_outcome(read, parse_blob(text) if text is not None else read.result)
+        return build_read_outcome(read, parse_blob(text) if text is not None else read.result)
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """The step is neither sent nor judged again."""
@@ -473,21 +397,6 @@ def _may_have_changed(result: Outcome | Pending | None) -> bool:
     if not isinstance(result, Outcome):
         return True
     return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
-
-
-def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
-    """In the form of the audit log (S004-45, S004-46, S004-71)."""
-    base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
-    if isinstance(result, Pending):
-        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
-    if result.repeat_of:  # as the journal has it: refused, since nothing was sent
-        return base | {"status": "refused", "params": dict(effect.params), "class": "", "reason": REPEATED, "detail": result.detail}
-    base |= {"status": result.status, "params": to_written_params(result.method, result.call), "class": result.call_class}
-    if result.commands:
-        base |= {"commands": [report.model_dump() for report in result.commands]}
-    if result.status == "succeeded":
-        return base | {"answer": result.result}
-    return base | {"reason": result.reason.code if result.reason else "", "detail": result.detail}
 
 
 def _format_step_state(result: Outcome | Pending) -> str:

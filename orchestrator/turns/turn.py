@@ -38,8 +38,9 @@ from orchestrator.sessions.paused_turns import (
     read_turn_events,
     restore_turn,
 )
+from orchestrator.sessions.recorded_turn import RecordedTurn
 from orchestrator.sessions.session import Session
-from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices
+from orchestrator.sessions.turn_context import Context, TurnServices
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn_ending import end_turn
 from state.events.base import DEFAULT_ENGINE

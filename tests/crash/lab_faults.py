@@ -13,8 +13,8 @@ from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions import merge_inputs, session, turn_context
+from orchestrator.sessions.recorded_turn import RecordedTurn
 from orchestrator.sessions.session import Session
-from orchestrator.sessions.turn_context import RecordedTurn
 from orchestrator.turns import turn
 from state.journal import journal
 from state.journal.store import EffectStatus, StoreUnwritable

@@ -9,8 +9,8 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
 from orchestrator.runs.memo import ACCEPTED
 from orchestrator.sessions.audit import PlayedNode, build_node_record, describe_model_node, trim_state
+from orchestrator.sessions.iterations import build_call_record
 from orchestrator.sessions.paused_turns import is_node_of
-from orchestrator.sessions.turn_context import build_call_record
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested

@@ -11,8 +11,8 @@ from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import refusals
 from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider, show_written_keys
+from orchestrator.sessions.iterations import describe_service_answer
 from orchestrator.sessions.paused_turns import is_node_of
-from orchestrator.sessions.turn_context import describe_service_answer
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested, ConfirmationSuperseded

@@ -19,7 +19,8 @@ from orchestrator.engines.base import TurnInput
 from orchestrator.performers import bitrix
 from orchestrator.performers.bitrix import MAX_ROWS
 from orchestrator.performers.read_progress import EVERY, ReadProgress
-from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices
+from orchestrator.sessions.recorded_turn import RecordedTurn
+from orchestrator.sessions.turn_context import Context, TurnServices
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect, until

@@ -11,8 +11,10 @@ from orchestrator.domain.effect import CommandReport, Outcome, Pending
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnContext, TurnEnd, TurnInput, TurnModelRequest
+from orchestrator.sessions.iterations import build_call_record
+from orchestrator.sessions.recorded_turn import RecordedTurn
 from orchestrator.sessions.session import Session
-from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices, build_call_record
+from orchestrator.sessions.turn_context import Context, TurnServices
 from orchestrator.turns.turn import run_until_stopped
 from state.events.conversation import ModelAnswered
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
