@@ -42,6 +42,7 @@ _PLAIN = frozenset(
         "made-unshown",
         "list-is-whole",
         "only-own",
+        "only-own-sought",
         "reminder-told",
         "mode",
         "status",

@@ -55,14 +55,15 @@ def add_own_only_notice(reply: Reply, context: Context, catalogue: Catalogue) ->
     visible = frozenset(map(str, find_visible_users(context.actor) or ()))
     shown = {part.place for part in reply.parts if isinstance(part, Table)}
     reads = list(_list_reads(context, catalogue))
-    kinds = [
-        read.kind
+    narrowed = [
+        read
         for number, read in enumerate(reads)
         if _is_narrowed(read, visible) and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
     ]
-    if not kinds:
+    if not narrowed:
         return reply
-    notice = Notice(code="only-own", args={"kinds": _name_kinds(sorted(set(kinds), key=_KINDS.index))})
+    code = "only-own" if any(extract_rows(read.result) for read in narrowed) else "only-own-sought"
+    notice = Notice(code=code, args={"kinds": _name_kinds(sorted({read.kind for read in narrowed}, key=_KINDS.index))})
     return reply.model_copy(update={"notices": (notice, *reply.notices)})
 
 

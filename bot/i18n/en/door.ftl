@@ -128,6 +128,7 @@ list-limit-unclear = I did not get how many rows to show.
 help-unknown = There is no such action.
 columns-unknown = Some columns are not shown: there are no such fields.
 only-own = Only your own { $kinds } are shown.
+only-own-sought = Only your own { $kinds } were looked through.
 own-kinds = { $first }, { $rest }
 own-kinds-last = { $first } and { $rest }
 own-kind = { $entity ->

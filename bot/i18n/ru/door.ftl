@@ -131,6 +131,7 @@ list-limit-unclear = Не понял, сколько строк показать
 help-unknown = Такого действия нет.
 columns-unknown = Часть столбцов не показана: таких полей нет.
 only-own = Показаны только ваши { $kinds }.
+only-own-sought = Смотрел только ваши { $kinds }.
 own-kinds = { $first }, { $rest }
 own-kinds-last = { $first } и { $rest }
 own-kind = { $entity ->
