@@ -461,8 +461,8 @@ gate-not-plain = The message is long, or holds text of others: check it
 gate-more-than-ordered = { $changes } changes at once: check each
 gate-beside = Together with the rest of this answer
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
-gate-taint-target = The request does not name record No. { $id }
-reason-record-unnamed = The request does not name the record “{ $title }”
+gate-taint-target = The bot itself chose record No. { $id }
+reason-record-unnamed = The bot itself chose the record “{ $title }”
 gate-compared = By the request: { $fits ->
     [none] {""}
    *[other] { $fits } ✓

@@ -484,8 +484,8 @@ gate-not-plain = Сообщение длинное, или в нём чужой 
 gate-more-than-ordered = Изменений сразу { $changes }: проверьте каждое
 gate-beside = Вместе с остальным из этого ответа
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
-gate-taint-target = В просьбе не названа запись №{ $id }
-reason-record-unnamed = В просьбе не названа запись «{ $title }»
+gate-taint-target = Бот сам выбрал запись №{ $id }
+reason-record-unnamed = Бот сам выбрал запись «{ $title }»
 gate-compared = По просьбе: { $fits ->
     [none] {""}
    *[other] { $fits } ✓

@@ -43,10 +43,10 @@ def shown(reasons: tuple[Notice, ...], *, lines: list[dict[str, str]] | None = N
 
 async def test_a_record_is_told_by_its_title_and_otherwise_by_its_number() -> None:
     """A portal that is away or a kind that cannot be read leaves the number; the reason itself is never lost."""
-    assert "В просьбе не названа запись «Поставка „Ромашка“»" in shown(await named(unnamed("deal", 481)))
-    assert "The request does not name the record “Поставка „Ромашка“”" in shown(await named(unnamed("deal", 481)), english=True)
+    assert "Бот сам выбрал запись «Поставка „Ромашка“»" in shown(await named(unnamed("deal", 481)))
+    assert "The bot itself chose the record “Поставка „Ромашка“”" in shown(await named(unnamed("deal", 481)), english=True)
     for entity, number in (("contact", 43), ("odd", 481), ("deal", 5)):
-        assert f"В просьбе не названа запись №{number}" in shown(await named(unnamed(entity, number)))
+        assert f"Бот сам выбрал запись №{number}" in shown(await named(unnamed(entity, number)))
 
 
 async def test_the_reason_of_a_command_is_named_too_and_others_stay() -> None:
@@ -55,7 +55,7 @@ async def test_the_reason_of_a_command_is_named_too_and_others_stay() -> None:
     other = Notice(code="gate-critical", args={"field": "STAGE_ID"})
     found = await named(wrapped, other)
     assert found[1] is other
-    assert "В просьбе не названа запись «Поставка „Ромашка“»" in shown(found)
+    assert "Бот сам выбрал запись «Поставка „Ромашка“»" in shown(found)
 
 
 async def test_only_a_few_records_are_read() -> None:
@@ -65,7 +65,7 @@ async def test_only_a_few_records_are_read() -> None:
 
 
 def test_details_name_each_record_by_the_title_of_its_own_row() -> None:
-    """Failed before: «Подробнее» of a long batch said «не названа запись №410» under the title of that very record."""
+    """Failed before: «Подробнее» of a long batch said «выбрал запись №410» under the title of that very record."""
     items = [
         {**a_preview(), "key": f"c{number}", "method": "crm.deal.update", "record": f"deal:{number}", "title": f"Сделка {number}"}
         for number in range(1, 21)
@@ -87,10 +87,10 @@ def test_details_name_each_record_by_the_title_of_its_own_row() -> None:
         method="batch", preview={"verb": "batch", "lines": [], "items": items, "count": 20}, reasons=[one.model_dump() for one in reasons]
     )
     text = to_plain_text(render_details(CardView.from_body(body), RU))
-    assert "• «Сделка 20»: В просьбе не названа запись «Сделка 20»" in text
-    assert [line for line in text.split("\n") if "запись №" in line] == ["• «Сделка 21»: В просьбе не названа запись №21"]
+    assert "• «Сделка 20»: Бот сам выбрал запись «Сделка 20»" in text
+    assert [line for line in text.split("\n") if "запись №" in line] == ["• «Сделка 21»: Бот сам выбрал запись №21"]
     alone = a_card(reasons=[unnamed("deal", 481).model_dump()], preview=a_preview(record="deal:481", title="Ромашка"))
-    assert "• В просьбе не названа запись «Ромашка»" in to_plain_text(render_details(CardView.from_body(alone), RU))
+    assert "• Бот сам выбрал запись «Ромашка»" in to_plain_text(render_details(CardView.from_body(alone), RU))
 
 
 @pytest.mark.parametrize(

@@ -168,5 +168,5 @@ def test_records_that_the_request_does_not_name_make_one_reason() -> None:
         for number in (1, 2, 3)
     ]
     text = shown(a_card(reasons=reasons))
-    assert text.count("В просьбе не названа") == 1
-    assert "В просьбе не названа запись «Ромашка» и ещё 2" in text
+    assert text.count("Бот сам выбрал") == 1
+    assert "Бот сам выбрал запись «Ромашка» и ещё 2" in text

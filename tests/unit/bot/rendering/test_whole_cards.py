@@ -258,7 +258,7 @@ def test_the_weightiest_reasons_are_said(codes: list[str], said: list[str]) -> N
 
 
 def test_a_record_of_a_set_is_compared_with_the_words() -> None:
-    """In place of «В просьбе не названа запись»."""
+    """In place of «Бот сам выбрал запись»."""
     reasons = [
         {"code": "gate-taint-target", "args": {"entity": "lead", "id": 104}},
         {"code": "gate-compared", "args": {"fits": "Лена", "differs": "Софт (Железо)", "missed": 1}},
