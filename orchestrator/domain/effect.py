@@ -209,7 +209,7 @@ class Effect(Frozen):
     confirmed: bool = False
     confirmation_decision: str | None = None
     withdraws: str = ""
-    """The card that a denial means; "" for the one with the same call."""
+    """The card that a denial means ("": the one with the same call), or in whose place another call stands."""
     is_held: bool = False
     """Nobody is asked about it: a step of the plan that needs its record is refused."""
     following: tuple[FollowingStep, ...] = ()

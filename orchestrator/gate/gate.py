@@ -5,7 +5,7 @@ submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
@@ -42,7 +42,7 @@ from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
 from orchestrator.gate.decide.following_checks import find_refusal
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.executor import Order, run_within_cap
+from orchestrator.gate.execute.executor import Closing, Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
@@ -54,6 +54,7 @@ from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopp
 from state.model.card import NO_CARD, Card
 from state.stored import JsonObject
 
+_Result = TypeVar("_Result", Outcome, Pending)
 _DECIDED: Final = Refuse(reason=Notice(code="card-not-waiting"), detail="it does not wait any more; what became of it stands")
 
 
@@ -69,6 +70,15 @@ class _Case:
     @property
     def effect_id(self) -> str:
         return build_effect_id(self.effect.slot)
+
+    @property
+    def named_card(self) -> Card:
+        """The one that the effect withdraws."""
+        return self.ledger.state.cards.get(self.effect.withdraws, NO_CARD)
+
+    def may_withdraw(self, card: Card) -> bool:
+        """Also once more, after a crash."""
+        return card.requested_by == self.actor.key and (card.is_waiting or _is_withdrawn(card))
 
 
 class Gate:
@@ -120,25 +130,35 @@ class Gate:
         known = await ledger.find_effect(case.effect_id)
         if known is not None:
             return restore_outcome(known)
-        if effect.withdraws:
-            return await self._withdraw(case, ledger.state.cards.get(effect.withdraws, NO_CARD))
+        withdraws = effect.confirmation_decision == "deny"
+        if effect.withdraws and (withdraws or not case.may_withdraw(case.named_card)):
+            return await self._withdraw(case, case.named_card)
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse):
             return await self._refuse(case, call)
-        if effect.confirmation_decision == "deny":
+        if withdraws:
             return await self._deny_by_model(case, call)
+        try:
+            return await self._submit_call(case, call, earlier)
+        except EffectConflict:
+            if not effect.withdraws or case.may_withdraw(case.named_card):
+                raise
+            return await self._refuse(case, _DECIDED)
+
+    async def _submit_call(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | Pending:
+        effect, actor, ledger = case.effect, case.actor, case.ledger
         entry = find_open_card(ledger.state, get_essence(call), actor) if not effect.is_trial else None
         if entry is not None:
-            return build_pending(entry, method=call.method, turn_id=turn_id)
+            return await self._join(case, call, entry)
         repeat = await self._find_repeat(case, call, earlier)
         if repeat is not None:
-            return repeat
+            return repeat if repeat.status == "refused" else await self._end_named_card(case, repeat)
         try:
             facts = await self._collect_facts(case, call)
             facts = await add_planned_rows(call, facts, effect.in_place_of or effect.slot, by=actor.key, deps=self._deps, ledger=ledger)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
-        call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
+        call, verdict = evaluate(call, mode=case.mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
         if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
             return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
@@ -298,7 +318,9 @@ class Gate:
         if call.reads_only:
             return await executor.run_read(self._build_order(case, call, facts, {}), self._deps.performers[call.kind], case.ledger)
         bare_order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
-        order = replace(bare_order, approved_by=covering.approved_by, covered_by=covering.confirmation_id)
+        order = replace(
+            bare_order, approved_by=covering.approved_by, covered_by=covering.confirmation_id, closings=self._build_closings(case)
+        )
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
@@ -315,7 +337,7 @@ class Gate:
         verdict = await add_missed_step(verdict, call, case.effect.missed, case.actor, self._deps)
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
-            return build_pending(entry, method=call.method, turn_id=case.turn_id)
+            return await self._join(case, call, entry)
         following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
         card_request = CardRequest(
             order=order,
@@ -327,7 +349,8 @@ class Gate:
             following=[preview.to_json() for _, preview in following],
             covers=list_covered(preview, following),
         )
-        event = await confirmations.request(card_request, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
+        remind_after, closings = self._deps.policy.remind_lead_after, self._build_closings(case)
+        event = await confirmations.request(card_request, case.ledger, self._deps.ttl, remind_after=remind_after, supersede=closings)
         return Pending(
             effect_id=case.effect_id,
             confirmation_id=event.confirmation_id,
@@ -362,7 +385,7 @@ class Gate:
 
     async def _withdraw(self, case: _Case, card: Card) -> Outcome:
         """Done again after a crash, it is told alike."""
-        if card.requested_by != case.actor.key or not (card.is_waiting or (card.status == "denied" and card.via == "model")):
+        if not case.may_withdraw(card):
             return await self._refuse(case, _DECIDED)
         try:
             if card.is_waiting:
@@ -370,6 +393,23 @@ class Gate:
         except EffectConflict:  # a person decided just now, and that decision holds
             return await self._refuse(case, _DECIDED)
         return _build_withdrawn(case, card.method, card.params)
+
+    async def _join(self, case: _Case, call: Call, card: Card) -> Pending:
+        """The open card for the same call stands for the new one."""
+        pending = build_pending(card, method=call.method, turn_id=case.turn_id)
+        return pending if card is case.named_card else await self._end_named_card(case, pending)
+
+    async def _end_named_card(self, case: _Case, result: _Result) -> _Result:
+        if case.effect.withdraws:
+            await self._withdraw(case, case.named_card)
+        return result
+
+    def _build_closings(self, case: _Case) -> list[Closing]:
+        """Of the card in whose place the call stands, stored with it, so that nobody can approve both."""
+        card = case.named_card
+        if card is NO_CARD or _is_withdrawn(card):
+            return []
+        return [confirmations.build_denied_closing(card, self._build_denial(case), case.ledger)]
 
     def _build_denial(self, case: _Case) -> Decision:
         return Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
@@ -406,6 +446,10 @@ class Gate:
             is_computed=case.effect.is_computed,
             is_count=case.effect.is_count,
         )
+
+
+def _is_withdrawn(card: Card) -> bool:
+    return card.status == "denied" and card.via == "model"
 
 
 def _build_withdrawn(case: _Case, method: str, params: JsonObject) -> Outcome:

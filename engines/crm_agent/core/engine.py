@@ -25,9 +25,9 @@ from engines.crm_agent.core.run_offers import take_offers
 from engines.crm_agent.core.setbacks import find_repeated
 from engines.crm_agent.core.turn_end import finish_turn
 from engines.crm_agent.core.turn_work import start_work
-from engines.crm_agent.core.waiting_steps import build_withdrawal, name_waiting
+from engines.crm_agent.core.waiting_steps import name_waiting
 from orchestrator.domain.actor import Mode
-from orchestrator.domain.effect import STAND_IN, Effect, Outcome, Pending
+from orchestrator.domain.effect import STAND_IN, Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
@@ -265,8 +265,6 @@ class _Turn:
             update={"following": following, "is_held": is_held, "missed": list_missed(plan[: number - 1], self._results)}
         )
         result = self._results[number] = await self._ctx.submit(effect)
-        if planned.replaces:
-            await self._withdraw_replaced(planned, result)
         source = (
             ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
             if is_listable(step.method, planned.group_by) and not planned.limit
@@ -286,19 +284,10 @@ class _Turn:
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
-            withdraws=planned.replaces if step.confirmation_decision == "deny" else "",
+            withdraws=planned.replaces,
             slot=planned.slot,
             is_count=bool(planned.group_by),
         )
-
-    async def _withdraw_replaced(self, planned: PlannedStep, result: Outcome | Pending) -> None:
-        """Once the new step stands: of one that was refused, the old one still waits."""
-        card = self._ctx.state.cards.get(planned.replaces)
-        stands = isinstance(result, Pending) and result.confirmation_id != planned.replaces
-        if card is None or not card.is_waiting or not (stands or (isinstance(result, Outcome) and result.status == "succeeded")):
-            return
-        old = PlannedStep(slot=f"{planned.slot}/old", step=build_withdrawal(card), replaces=planned.replaces)
-        await self._ctx.submit(self._build_effect(old))
 
     async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:
         """(number of changes, whether one of several needs consent, so that all go on the card)."""

@@ -20,7 +20,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.ports import DECLINED, Ledger
 from orchestrator.gate.call.serialization import get_essence
-from orchestrator.gate.execute.executor import Order, build_stored_call
+from orchestrator.gate.execute.executor import Closing, Order, build_stored_call
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.base import Event
 from state.events.confirmations import (
@@ -90,7 +90,7 @@ async def request(
     ttl: timedelta,
     *,
     remind_after: timedelta = timedelta(hours=2),
-    supersede: Sequence["Closing"] = (),
+    supersede: Sequence[Closing] = (),
 ) -> ConfirmationRequested:
     """Buffers a new card with its call, its timers, and `supersede`, which closes the cards that it replaces.
 
@@ -138,16 +138,9 @@ async def request(
     timers = [_build_timer(kind, event.confirmation_id, ledger, due=now + wait) for kind, wait in waits.items() if wait <= ttl]
     changes = [change, *(extra.change for extra in supersede)]
     events = [*(extra.event for extra in supersede), event]
+    timers += [timer for extra in supersede for timer in extra.timers]
     await ledger.buffer(*events, actor=new_card.actor.key, effects=changes, timers=timers)
     return event
-
-
-@dataclass(frozen=True, kw_only=True)
-class Closing:
-    """An event that closes a card, and the change of its effect; they are stored together."""
-
-    event: Event
-    change: EffectChange
 
 
 def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
@@ -207,15 +200,12 @@ async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Seque
 
 async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffers the denial, which the caller commits; raises EffectConflict when the card was already decided."""
-    event = build_denial(entry, decision, ledger)
-    close = build_closing(entry, event, "denied")
-    await ledger.buffer(
-        event,
-        actor=decision.actor.key,
-        effects=[close.change],
-        outbox=outbox,
-        timers=drop_timers(entry, ledger),
-    )
+    close = build_denied_closing(entry, decision, ledger)
+    await ledger.buffer(close.event, actor=decision.actor.key, effects=[close.change], outbox=outbox, timers=close.timers)
+
+
+def build_denied_closing(entry: Card, decision: Decision, ledger: Ledger) -> Closing:
+    return replace(build_closing(entry, build_denial(entry, decision, ledger), "denied"), timers=drop_timers(entry, ledger))
 
 
 def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> ConfirmationDenied:

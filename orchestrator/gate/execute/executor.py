@@ -32,7 +32,7 @@ from state.clock import format_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.journal.daily_count import PastStart, StartCount
-from state.journal.store import CapReached, EffectChange, EffectStatus, Uncounted
+from state.journal.store import CapReached, EffectChange, EffectStatus, Timer, Uncounted
 from state.journal.thread_worker import run_to_end
 from state.stored import JsonObject
 
@@ -44,6 +44,15 @@ _UNREAD: Final = "portal-unread"
 _LONGEST_QUOTE: Final = 300
 SEND_WITHIN = timedelta(seconds=5)
 """After a longer pause between intent and call it is not made: the lease may be lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closing:
+    """An event that closes a card, and the change of its effect; they are stored together."""
+
+    event: Event
+    change: EffectChange
+    timers: Sequence[Timer] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +70,8 @@ class Order:
     confirmation_id: str = ""
     covered_by: str = ""
     """The card that showed this call as a following step, if its approval covers it."""
+    closings: Sequence[Closing] = ()
+    """Of the card in whose place the call runs: from its start on, nobody can approve that."""
     before: BeforeImage
     policy: str = ""
     """`Policy.digest` under which the call was checked."""
@@ -202,13 +213,16 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
         though_frozen=may_run_while_frozen(order.call),
         count=order.count,
     )
+    events = [*(closing.event for closing in order.closings), event]
+    effects = [closing.change for closing in order.closings]
+    timers = [timer for closing in order.closings for timer in closing.timers]
     try:
-        await ledger.commit(event, actor=order.requested_by, effects=[change])
+        await ledger.commit(*events, actor=order.requested_by, effects=[*effects, change], timers=timers)
     except Uncounted:  # the retry is here and not in a caller, so that it never repeats the call itself
         if order.count is None or order.list_known_changes is None:
             raise
         start_count = replace(order.count, known=await order.list_known_changes())
-        await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=start_count)])
+        await ledger.commit(*events, actor=order.requested_by, effects=[*effects, replace(change, count=start_count)], timers=timers)
 
 
 async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:

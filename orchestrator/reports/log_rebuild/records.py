@@ -131,7 +131,7 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
 
     `person` is {"key": …, "name": …}.
     """
-    withdrawn = iter(turn.withdrawn)
+    withdrawn = iter([event for event in turn.withdrawn if not event.slot])
     for number, entry in enumerate(turn.iterations):
         steps = _parse_steps(entry) if entry.plan is not None else None
         planned = [] if steps is None else list(_build_calls(entry, steps, turn, store, withdrawn))
@@ -226,17 +226,21 @@ def _build_response(entry: Iteration) -> Record:
 def _build_calls(
     entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[ConfirmationDenied]
 ) -> Iterator[Record]:
-    """Without steps that left no event: not begun, or with a card waiting already."""
+    """Without steps that left no event: not begun, or with a card waiting already.
+
+    `withdrawn` are those that do not name their step, as earlier versions stored them.
+    """
     plan = entry.plan
     if plan is None:
         return
+    named = {event.slot: event for event in turn.withdrawn}
     for number, (step, item) in enumerate(zip(steps, plan.steps, strict=False), start=1):
         planned, slot = PlanStep.from_stored(item), f"{turn.turn_id}/{plan.iteration}/{number}"
         result = turn.results.get(slot)
         base: Record = {"call_id": build_effect_id(slot), "method": planned.method, "proposed": planned.params}
         if result is not None:
             yield base | _build_result(result, turn.started.get(slot), store)
-        elif step.confirmation_decision == "deny" and (taken_back := next(withdrawn, None)):
+        elif taken_back := named.get(slot) or (next(withdrawn, None) if step.confirmation_decision == "deny" else None):
             detail = "withdrawn as you asked; nothing was sent"
             yield base | {"status": "refused", "params": taken_back.params, "reason": "denied-by-model", "detail": detail}
         elif plan.mode == "shadow" and planned.problem is None:
