@@ -35,7 +35,7 @@ from orchestrator.gate.preview.call_labels import build_call_label
 from orchestrator.gate.preview.describe_drift import CHANGED, DRIFTED, build_drift_notice
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.undo.undo_conflict import check_undo_conflict
-from orchestrator.gate.undo.undo_policy import parse_undo_slot
+from orchestrator.gate.undo.undo_policy import is_one_way, parse_undo_slot
 from state.clock import parse_iso
 from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
@@ -95,8 +95,12 @@ def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
-    """Refuses an update (no batch) to values that the record has already."""
-    if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
+    """Refuses an update (no batch) to values that the record has already, and to convert a lead once more."""
+    if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix":
+        return verdict
+    if (converted := _refuse_converted(call, facts)) is not None:
+        return converted
+    if call.spec.verb != "update":
         return verdict
     if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
         return verdict  # the person must hear about the first call, whose outcome is unknown
@@ -104,6 +108,19 @@ def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
     record = critical_fields.find_current_record(call, facts)
     is_unchanged = bool(field_values) and all(critical_fields.has_value(call, name, value, record) for name, value in field_values.items())
     return refuse("gate-already-so", method=call.method) if is_unchanged else verdict
+
+
+def _refuse_converted(call: Call, facts: Facts) -> Refuse | None:
+    """A batch that makes records of a lead: another person did so meanwhile, and they would be there twice."""
+    if not any(leaf.spec.verb == "add" for leaf in call.commands):
+        return None
+    for leaf in call.commands:
+        record = critical_fields.find_current_record(leaf, facts)
+        for name, value in leaf.written_fields.items():
+            if is_one_way(leaf, name, value) and critical_fields.has_value(leaf, name, value, record):
+                args = {"entity": leaf.entity, "id": leaf.targets[0][1]}
+                return Refuse(reason=Notice(code="lead-converted", args=args), detail=f"lead {args['id']} is converted already")
+    return None
 
 
 OUTDATED = Notice(code="card-outdated")

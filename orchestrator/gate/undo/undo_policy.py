@@ -32,7 +32,6 @@ SLOT: Final = "undo:"
 LEADING: Final = frozenset({"lead", "admin"})
 """They may undo the calls of others."""
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
-"""A record in the portal can never leave these states."""
 STATES: Final = ("REAL_STATUS", "STATUS")
 _KIND: Final = {"entityTypeId"}
 
@@ -319,11 +318,16 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
             yield Notice(code="undo-no-before", args=args)
             continue
         was = fields.find_value(old, known, call.entity)
-        if _ONE_WAY.get((call.entity, fields.to_field_key(known, call.entity))) == value:
+        if is_one_way(call, known, value):
             yield Notice(code="undo-one-way", args=args)
         is_file = isinstance(value, Mapping)  # the portal takes no empty value in its place
         if (is_file or not is_writable(was)) and not _is_same(call, known, value, was):
             yield Notice(code="undo-not-writable", args=args)
+
+
+def is_one_way(call: Call, name: str, value: object) -> bool:
+    """The record can never leave the state that this value of the field stands for."""
+    return _ONE_WAY.get((call.entity, fields.to_field_key(name, call.entity))) == value
 
 
 def is_writable(value: object) -> bool:

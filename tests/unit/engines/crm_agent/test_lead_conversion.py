@@ -13,11 +13,14 @@ from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.model.card import Card
 from tests.unit.gate.sandbox_kit import Wire, clock
+from tests.unit.runtime.group_kit import last_card
+from tests.unit.runtime.group_kit import read as read_card
 from tests.unit.spine_kit import CHAT, VERA, World, a_world, message, press, reply, step
 from tests.unit.spine_portal import Portal
 
 PHONE = "+7 916 000-11-22"
 DISMISSED = 11
+OTHER = VERA.key
 LEAD = {
     "TITLE": "Гранит",
     "NAME": "Пётр",
@@ -57,10 +60,10 @@ async def make(desk: Desk, kind: str, **fields: Any) -> int:
     return int((await desk.world.client.call(f"crm.{kind}.add", {"fields": fields})).result)
 
 
-async def ask(desk: Desk, lead: int, *more: str) -> list[Any]:
+async def ask(desk: Desk, lead: int, *more: str, **place: Any) -> list[Any]:
     """What is sent to the person who asks for the conversion."""
     desk.world.model.will(reply(step(CONVERT, {"lead": lead})), *[reply(text=text) for text in more])
-    await desk.world.work(message(f"преврати лид {lead} в сделку"))
+    await desk.world.work(message(f"преврати лид {lead} в сделку", **place))
     return list(desk.world.outbox())
 
 
@@ -70,8 +73,8 @@ async def choose(desk: Desk, row: Any, option: int) -> list[Any]:
     return list(desk.world.outbox())
 
 
-async def find_card(desk: Desk) -> Card:
-    session = await desk.world.session(CHAT)
+async def find_card(desk: Desk, key: str = CHAT) -> Card:
+    session = await desk.world.session(key)
     (card,) = [card for card in session.state.cards.values() if card.is_waiting]
     await session.close()
     return card
@@ -212,6 +215,22 @@ async def test_a_failed_deal_leaves_the_lead_in_work(desk: Desk) -> None:
     await desk.world.work(press(card))
     assert (await read(desk, "lead", lead))["STATUS_ID"] == "NEW"
     assert await desk.ask("crm.deal.list", filter={"TITLE": "Гранит"}, select=["ID"]) == []
+
+
+async def test_a_lead_that_a_colleague_converted_meanwhile_is_not_converted_twice(desk: Desk) -> None:
+    """The second of two cards says why it made nothing, in place of asking whether to make all records again."""
+    lead = await make(desk, "lead", **LEAD)
+    await ask(desk, lead)
+    await ask(desk, lead, key=OTHER, actor=VERA)
+    mine, hers = await find_card(desk), await find_card(desk, OTHER)
+    desk.world.model.will_go_on(reply(text=""), reply(text=""))
+    await desk.world.work(press(hers, actor=VERA, key=OTHER))
+    desk.world.outbox()
+    await desk.world.work(press(mine))
+    assert len(await desk.ask("crm.deal.list", filter={"TITLE": "Гранит"}, select=["ID"])) == 1
+    refused = [event.data for event in desk.world.events("CallRefused")]
+    assert [(event["code"], event["args"]["id"]) for event in refused] == [("lead-converted", lead)]
+    assert "уже превращён" in read_card(last_card(desk.world.outbox()))
 
 
 async def test_the_lead_that_the_person_speaks_of_is_no_duplicate_of_its_contact(desk: Desk) -> None:
