@@ -409,7 +409,8 @@ class Gate:
         card = case.named_card
         if card is NO_CARD or _is_withdrawn(card):
             return []
-        return [confirmations.build_denied_closing(card, self._build_denial(case), case.ledger)]
+        denial = replace(self._build_denial(case), slot=f"{case.effect.slot}/old")  # the step itself stands
+        return [confirmations.build_denied_closing(card, denial, case.ledger)]
 
     def _build_denial(self, case: _Case) -> Decision:
         return Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)

@@ -27,8 +27,7 @@ async def find_missed_step(card: Card, ledger: Ledger) -> Notice | None:
         return None
     versions: dict[int, list[Card]] = {}
     for number, version in list_plan_cards(plan, ledger.state.cards):
-        if version.is_known:  # a withdrawal leaves a card without a preview
-            versions.setdefault(number, []).append(version)
+        versions.setdefault(number, []).append(version)
     earlier = (select_current(versions[number]) for number in sorted(versions) if number < own)
     fates = [(step, _find_fate(step) or ("undone" if await _is_undone(step, ledger) else "")) for step in earlier]
     missed = next(((step, why) for step, why in fates if why), None)

@@ -29,8 +29,6 @@ async def find_refusal(
     call = normalize(effect, catalogue=deps.catalogue, portal=portal, actor=actor, effect_id=build_effect_id(effect.slot))
     if isinstance(call, Refuse):
         return _leave_if_about_record(call, records)
-    if mode == "shadow":
-        return None
     made = {(record.kind, record.stand_in): _find_fields(record, actor, portal, deps) for record in records}
     try:
         facts = await fetch_facts(call, actor, deps, made=made)

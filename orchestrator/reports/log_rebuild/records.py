@@ -242,7 +242,7 @@ def _build_calls(
             yield base | _build_result(result, turn.started.get(slot), store)
         elif taken_back := named.get(slot) or (next(withdrawn, None) if step.confirmation_decision == "deny" else None):
             detail = "withdrawn as you asked; nothing was sent"
-            yield base | {"status": "refused", "params": taken_back.params, "reason": "denied-by-model", "detail": detail}
+            yield base | {"status": "refused", "params": taken_back.params, "class": "", "reason": "denied-by-model", "detail": detail}
         elif plan.mode == "shadow" and planned.problem is None:
             yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
 

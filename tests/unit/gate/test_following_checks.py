@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import STAND_IN, NewRecord, Outcome
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA, effect
@@ -53,10 +53,10 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         yield made
 
 
-async def _check(desk: Desk, record: NewRecord, method: str, params: dict[str, Any], actor: Actor) -> Outcome | None:
+async def _check(desk: Desk, record: NewRecord, method: str, params: dict[str, Any], actor: Actor, mode: Mode = "full") -> Outcome | None:
     given = effect(method, params, slot="t1/1/2")
     before = len(desk.wire.writes())
-    refused = await desk.world.gate.find_refusal(given, (record,), actor=actor, mode="full", ledger=desk.session)
+    refused = await desk.world.gate.find_refusal(given, (record,), actor=actor, mode=mode, ledger=desk.session)
     assert len(desk.wire.writes()) == before
     assert str(NEW) not in str(desk.wire.sent)
     return refused
@@ -71,12 +71,18 @@ async def test_a_right_step_is_never_refused_beforehand(
     assert await _check(desk, record, method, params, actor) is None
 
 
+async def test_a_right_step_is_never_refused_in_shadow_mode(desk: Desk) -> None:
+    """Nothing is made there, and the person reads what would be."""
+    assert [await _check(desk, *right, VERA, "shadow") for right in RIGHT] == [None] * len(RIGHT)
+
+
+@pytest.mark.parametrize("mode", ["full", "shadow"])
 @pytest.mark.parametrize(("record", "method", "params", "code"), WRONG, ids=[code for *_, code in WRONG])
 async def test_a_wrong_step_is_refused_as_it_would_be_later(
-    desk: Desk, record: NewRecord, method: str, params: dict[str, Any], code: str
+    desk: Desk, record: NewRecord, method: str, params: dict[str, Any], code: str, mode: Mode
 ) -> None:
-    """With the reason that an existing record would have."""
-    refused = await _check(desk, record, method, params, VERA)
+    """With the reason that an existing record would have, also where it is only planned."""
+    refused = await _check(desk, record, method, params, VERA, mode)
     assert refused is not None
     assert refused.reason is not None
     assert refused.reason.code == code

@@ -24,7 +24,8 @@ UNTOLD = {"rebuilt", "mode"}
 
 
 async def conversation(world: World) -> None:
-    """Two people: reads, a refusal, cards approved and denied, a broken answer, an outcome nobody heard, a choice, no model."""
+    """Two people: reads, a refusal, cards approved and denied, a broken answer, an outcome nobody heard, a choice, no model,
+    a card changed and withdrawn."""
 
     async def say(text: str, *answers: Any, actor: Any = ANNA, **body: Any) -> None:
         world.model.will(*answers)
@@ -62,6 +63,10 @@ async def conversation(world: World) -> None:
     await say("", actor=BORIS, answers=question["question_id"], option=1, origin="choice")
     world.outbox()
     await say("сделки", ModelClientError("unreachable"), actor=VERA)
+    await say("подними сумму сделки 481 до 1 400 000", reply(raise_sum(1_400_000)))
+    change = step("card.change", {"card": "w1", "params": {"fields": {"OPPORTUNITY": 1_500_000}}}, last=True)
+    await say("нет, полтора миллиона", reply(change))
+    await say("нет, не надо", reply(step("card.withdraw", {"card": "w1"}, last=True)))
 
 
 def told(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -87,7 +92,7 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
         after = told(tmp_path / "rebuilt")
 
     assert counts == {user: len(records) for user, records in before.items()}
-    assert sum(counts.values()) == 19
+    assert sum(counts.values()) == 22
     for user, records in before.items():
         for number, (old, new) in enumerate(zip(records, after[user], strict=True)):
             for key in (old | new).keys() - {"trace_id"}:  # which input a record goes back to only its turn tells afterwards
