@@ -24,8 +24,7 @@ UNTOLD = {"rebuilt", "mode"}
 
 
 async def conversation(world: World) -> None:
-    """Two people: reads, a refusal, cards approved and denied, a broken answer, an outcome nobody heard, a choice, no model,
-    a card changed and withdrawn."""
+    """Reads, refusals, cards approved, denied, changed and withdrawn, a broken answer, an outcome nobody heard, a choice, no model."""
 
     async def say(text: str, *answers: Any, actor: Any = ANNA, **body: Any) -> None:
         world.model.will(*answers)
