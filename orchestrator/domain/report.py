@@ -117,10 +117,10 @@ class ReportVariant(View):
 
 
 class ReportTrouble(View):
-    """There is no number. `code` and `args` are a sentence for the person, `detail`, in English, tells the model what is possible."""
+    """There is no number. `text` is for the person, `detail`, in English, for the model: what is wrong and what is possible."""
 
     code: str
-    args: Mapping[str, object] = Field(default_factory=dict)
+    text: str
     detail: str = ""
 
 

@@ -184,7 +184,7 @@ class KnowledgePerformer:
         sees = None if report_question.sees == "all" else frozenset(report_question.sees)
         answer = await self._reports.answer(report_question.question, sees=sees, zone=report_question.zone, locale=report_question.locale)
         if isinstance(answer, ReportTrouble):
-            return Rejected(code=answer.code, detail=answer.detail, args=answer.args, sent=False)
+            return Rejected(code="report-trouble", detail=answer.detail, args={"text": answer.text}, sent=False)
         return Succeeded(result=answer.to_json(), total=answer.records)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:

@@ -1,3 +1,4 @@
+report-trouble = { $text }
 report-again-unclear = It is not clear what to change in the last report. Ask the whole question, for example: "how much did each manager win this month".
 report-gone = This report can no longer be changed. Please ask it again.
 report-of-another = Somebody else asked for this report. Ask your own: its numbers follow your rights.

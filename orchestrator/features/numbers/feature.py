@@ -90,7 +90,7 @@ class ReportButtons:
 
     async def _answer(self, question: JsonObject, actor: Actor) -> ReportAnswer | Notice:
         answer = await self._reports.answer(question, sees=find_visible_users(actor), zone=actor.time_zone, locale=actor.locale)
-        return Notice(code=answer.code, args=answer.args) if isinstance(answer, ReportTrouble) else answer
+        return Notice(code="report-trouble", args={"text": answer.text}) if isinstance(answer, ReportTrouble) else answer
 
     async def _show_records(self, report_id: str, question: JsonObject, actor: Actor, session: Session) -> _Shown | Notice:
         try:
@@ -98,7 +98,7 @@ class ReportButtons:
         except BitrixError as error:
             return build_read_refusal(error).reason
         if isinstance(table, ReportTrouble):
-            return Notice(code=table.code, args=table.args)
+            return Notice(code="report-trouble", args={"text": table.text})
         seen = read_shown_table(table, None, has_file=True)
         row = outbox.build_reply_row(session.key, Reply(parts=(table,)), session.now)
         return _Shown(row, Notice(code="report-records"), [RecordsShown(report_id=report_id, lists=[seen.to_stored()])])
