@@ -78,13 +78,14 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
     if fault is not None and fault.kind == "delay":
         line = portal.announce(request, fault)
         await portal.faults.delay(fault.seconds)
-    ran = portal.commands
+    ran, counted = portal.commands, portal.totals
     try:
         answer = portal.handle(request, fault, announced=line, way=v3.answer if request.api == 3 else None)
     except ConnectionDroppedError:
         return NoAnswer()
     # Nothing is awaited between the two counts, so the difference belongs to this call.
-    if slow := portal.pace.request + portal.pace.command * (portal.commands - ran):
+    pace = portal.pace
+    if slow := pace.request + pace.command * (portal.commands - ran) + pace.total * (portal.totals - counted):
         await asyncio.sleep(slow)
     if fault is not None and (late := await _after(portal, fault)):
         return late

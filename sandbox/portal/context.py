@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sandbox.portal.errors import classic, missing_parameter
+from sandbox.portal.rights import EVERYTHING, Rights
 from sandbox.portal.schema import Row
 from sandbox.portal.store import Store
 from sandbox.portal.values import store_moment
@@ -26,6 +27,7 @@ class Call:
     params: Row
     emit: Emit
     known_methods: Collection[str]
+    rights: Rights = EVERYTHING
 
     @property
     def stamp(self) -> str:

@@ -26,7 +26,7 @@ from sandbox.portal.values import MULTIFIELDS, parse, show_classic
 
 WHOLE_CALL = frozenset(get_args(Kind))
 _HEARTBEAT = 15.0
-_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user", "status", "quote", "dynamic_177")
+_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user", "status", "quote", "dynamic_177", "smart_invoice")
 Action = Callable[[Portal, HttpRequest], Awaitable[Response]]
 
 
@@ -95,6 +95,7 @@ def routes(portal: Portal) -> list[Route]:
         ("records/{entity}", "GET", _records),
         ("records/{entity}/{number:int}", "GET", _record),
         ("records/{entity}/{number:int}", "PATCH", _edit),
+        ("records/{entity}/{number:int}", "DELETE", _erase),
         ("changes", "GET", _changes),
         ("stream", "GET", _stream),
         ("reset", "POST", _reset),
@@ -183,6 +184,15 @@ async def _edit(portal: Portal, http: HttpRequest) -> Response:
         values.setdefault(stamp, parse(kind.fields[stamp], portal.now.isoformat()))
     portal.edit(kind.kind, {**row, **values}, str(http.base_url))
     return JSONResponse(_plain(kind, portal.store.get(kind.kind, row["ID"]) or row))
+
+
+async def _erase(portal: Portal, http: HttpRequest) -> Response:
+    """Delete a CRM record without an event."""
+    kind = _kind(http)
+    if kind is None or not kind.type_id or portal.store.get(kind.kind, http.path_params["number"]) is None:
+        return _unknown()
+    portal.erase(kind.kind, http.path_params["number"])
+    return JSONResponse({"ok": True})
 
 
 async def _changes(portal: Portal, http: HttpRequest) -> Response:

@@ -1,8 +1,9 @@
-"""Sandbox portal, control endpoints for measurements: limits, latency, counters and the portal's host name. They change no record."""
+"""Sandbox portal, control endpoints for measurements: limits, latency, rights, clock, counters, host name. They change no record."""
 
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +14,9 @@ from starlette.routing import Route
 from sandbox.portal.control import Action, on, read_json
 from sandbox.portal.limits import OperatingLimit, Pace, RequestLimit, parse_bucket
 from sandbox.portal.portal import Portal
+from sandbox.portal.rights import Rights
+
+MOST_AHEAD = 10 * 366 * 86_400.0
 
 
 class LimitsRequest(BaseModel):
@@ -32,7 +36,7 @@ class LimitsRequest(BaseModel):
 
 
 class LatencyRequest(BaseModel):
-    """The body of `POST /sandbox/latency`: seconds by which an answer is delayed, per request and per command in it.
+    """The body of `POST /sandbox/latency`: seconds by which an answer is delayed, per request, per command in it, per counted total.
 
     Requests that arrive together wait at the same time, not one after another.
     """
@@ -40,6 +44,23 @@ class LatencyRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
     request: float = Field(default=0.0, ge=0)
     command: float = Field(default=0.0, ge=0)
+    total: float = Field(default=0.0, ge=0)
+
+
+class RightsRequest(BaseModel):
+    """The body of `POST /sandbox/rights`: scopes that callers lack, methods denied to them, people whose records they do not see."""
+
+    model_config = ConfigDict(extra="forbid")
+    without_scopes: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+    hidden: frozenset[int] = frozenset()
+
+
+class ClockRequest(BaseModel):
+    """The body of `POST /sandbox/clock`: by how many seconds the portal's clock is ahead of the true time; negative: behind."""
+
+    model_config = ConfigDict(extra="forbid")
+    ahead: float = Field(default=0.0, ge=-MOST_AHEAD, le=MOST_AHEAD)
 
 
 class RenameRequest(BaseModel):
@@ -53,12 +74,14 @@ class RenameRequest(BaseModel):
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the routes for limits, latency, stats and rename."""
+    """Build the routes for limits, latency, rights, clock, stats and rename."""
     table: list[tuple[str, str, Action]] = [
         ("limits", "GET", _limits),
         ("limits", "POST", _set_limits),
         ("latency", "GET", _latency),
         ("latency", "POST", _set_latency),
+        ("rights", "POST", _set_rights),
+        ("clock", "POST", _set_clock),
         ("stats", "GET", _stats),
         ("stats", "DELETE", _clear_stats),
         ("rename", "POST", _rename),
@@ -99,15 +122,26 @@ async def _set_limits(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _latency(portal: Portal, _: HttpRequest) -> Response:
-    return JSONResponse({"request": portal.pace.request, "command": portal.pace.command})
+    return JSONResponse({"request": portal.pace.request, "command": portal.pace.command, "total": portal.pace.total})
 
 
 async def _set_latency(portal: Portal, http: HttpRequest) -> Response:
     wanted = LatencyRequest.model_validate(await read_json(http))
-    if not math.isfinite(wanted.request + wanted.command):
+    if not math.isfinite(wanted.request + wanted.command + wanted.total):
         raise ValueError("seconds must be finite")
-    portal.pace = Pace(wanted.request, wanted.command)
+    portal.pace = Pace(wanted.request, wanted.command, wanted.total)
     return await _latency(portal, http)
+
+
+async def _set_rights(portal: Portal, http: HttpRequest) -> Response:
+    wanted = RightsRequest.model_validate(await read_json(http))
+    portal.rights = Rights(wanted.without_scopes, wanted.denied, wanted.hidden)
+    return JSONResponse({"ok": True})
+
+
+async def _set_clock(portal: Portal, http: HttpRequest) -> Response:
+    portal.ahead = timedelta(seconds=ClockRequest.model_validate(await read_json(http)).ahead)
+    return JSONResponse({"now": portal.now.isoformat()})
 
 
 async def _stats(portal: Portal, _: HttpRequest) -> Response:

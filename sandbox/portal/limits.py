@@ -26,10 +26,11 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Pace:
-    """The latency added to each answer for measurements: seconds per request, and per command in it."""
+    """The latency added to each answer for measurements: seconds per request, per command in it, and per list that counts its total."""
 
     request: float = 0.0
     command: float = 0.0
+    total: float = 0.0
 
 
 def parse_bucket(text: str) -> Bucket | None:

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from sandbox.portal.limits import Bucket, OperatingLimit, Owner, Pace, RequestLi
 from sandbox.portal.methods import HANDLERS, Handler, canonical, classic
 from sandbox.portal.oauth import Tokens
 from sandbox.portal.query import Page
+from sandbox.portal.rights import EVERYTHING
 from sandbox.portal.schema import BY_TYPE_ID, Row
 from sandbox.portal.stats import Stats
 from sandbox.portal.store import Change, Store
@@ -126,6 +127,7 @@ class Portal:
         self.events = EventSender(self.store, self.ledger, self.tokens)
         self.raised: list[Raised] = []
         self.commands = 0
+        self.totals = 0
         self._actor: int | None = None
         self._is_closed = False
         self.store.watch = self._note
@@ -142,10 +144,13 @@ class Portal:
     @property
     def now(self) -> datetime:
         """The current time by the portal's clock."""
-        return self.settings.clock()
+        return self.settings.clock() + self.ahead
 
     def reset(self) -> None:
-        """Restore the sample data and clear the log of calls, the faults, the counters, the limits and the latency. Tokens stay valid."""
+        """Restore the sample data and clear the log of calls, the faults, the counters, the limits, the latency, the rights and the clock.
+
+        Tokens stay valid.
+        """
         self.store.wipe()
         self.ledger.clear()
         self.faults.armed.clear()
@@ -164,6 +169,13 @@ class Portal:
         elif entity == "task":
             self._raise("ONTASKUPDATE", {"FIELDS_BEFORE": {"ID": row["ID"]}, "FIELDS_AFTER": {"ID": row["ID"]}})
         self._send_events(base_url)
+
+    def erase(self, entity: str, number: int) -> None:
+        """Delete a CRM record with all that belongs to it and raise no event, as when a handler failed. Raises KeyError without one."""
+        self._actor = None
+        call = Call(self.store, 0, False, self.now, {}, lambda _event, _data: None, ())
+        records.delete(call, _KINDS[entity], self.store.table(entity).rows[number])
+        self.store.commit()
 
     def refuse(self, request: Request, fault: str, status: int, code: str) -> None:
         """Record in the log of calls a call that a fault stopped before anything was executed, with the status and code of its answer."""
@@ -235,10 +247,15 @@ class Portal:
     def perform(self, caller: Caller, name: str, handler: Handler, params: Row) -> Row:
         """Run one method (not `batch`) and return the body of its answer. Raises PortalError, also if its time budget is used up."""
         now, started, owner = self.now, time.perf_counter(), caller.owner(name)
+        self.rights.check(name)
         self.operating.admit(owner, now)
         self.commands += 1
-        result = handler(Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS))
-        self.operating.add(owner, now, time.perf_counter() - started + self.pace.command)
+        result = handler(Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS, self.rights))
+        slow = self.pace.command
+        if isinstance(result, Page) and result.total:
+            self.totals += 1
+            slow += self.pace.total
+        self.operating.add(owner, now, time.perf_counter() - started + slow)
         return self.envelope(result, owner, now)
 
     def open_command(self, caller: Caller, sent: str, params: Any, key: str) -> Row:
@@ -289,6 +306,8 @@ class Portal:
         self.operating = OperatingLimit(self.settings.operating_limit)
         self.pace = Pace()
         self.renamed: str | None = None
+        self.rights = EVERYTHING
+        self.ahead = timedelta()
 
     def _seed(self) -> None:
         seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)

@@ -111,9 +111,16 @@ def _history(call: Call) -> query.Page:
         name = conditions.split_key(str(key))[1]
         if name not in HISTORY.fields:
             raise invalid_argument(f"Invalid filter: field '{name}' is not allowed in filter")
-    page = query.run(call.store.table(history_kind(kind)), query.plan_classic(HISTORY, params))
+    for name in query.want_array(params, "order"):
+        if name not in HISTORY.fields:
+            raise invalid_argument(f"Invalid order: field '{name}' is not allowed in order")
+    plan = call.rights.narrow(query.plan_classic(HISTORY, params), call.store, history_kind(kind))
+    page = query.run(call.store.table(history_kind(kind)), plan)
     stage_names = ["STAGE_SEMANTIC_ID", "STAGE_ID"] if funnels else ["STATUS_SEMANTIC_ID", "STATUS_ID"]
     names = ["ID", "TYPE_ID", "OWNER_ID", "CREATED_TIME", *(["CATEGORY_ID"] if funnels else []), *stage_names]
+    select = query.want_array(params, "select")
+    selected = set(select.values() if isinstance(select, dict) else select)
+    names = [name for name in names if name in selected] or names
     rows = []
     for row in page.rows:
         shown = show_universal(HISTORY, row, names)

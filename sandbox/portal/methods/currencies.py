@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox.portal import query
 from sandbox.portal.context import Call
@@ -14,11 +14,22 @@ from sandbox.portal.values import show_moment
 _UPDATED = "2026-01-12T06:00:00Z"
 _SEPARATORS = {"B": "&nbsp;", "C": ",", "D": ".", "N": ""}
 
-# code, names in Russian and English, rate, order, then for each language: format, decimal point, thousands separator
+
+class Currency(NamedTuple):
+    """A currency: names in Russian and English, the rate of `units`, order, and for each language format, point and separator."""
+
+    code: str
+    names: tuple[str, ...]
+    rate: str
+    sort: int
+    styles: tuple[tuple[str, str, str], ...]
+    units: str = "1"
+
+
 _CURRENCIES = (
-    ("RUB", ("Российский рубль", "Russian Ruble"), "1.0000", 100, (("# &#8381;", ",", "B"), ("&#8381;#", ".", "C"))),
-    ("USD", ("Доллар США", "US Dollar"), "92.5000", 200, (("# $", ",", "B"), ("$#", ".", "C"))),
-    ("EUR", ("Евро", "Euro"), "100.1000", 300, (("# &euro;", ",", "B"), ("&euro;#", ".", "C"))),
+    Currency("RUB", ("Российский рубль", "Russian Ruble"), "1.0000", 100, (("# &#8381;", ",", "B"), ("&#8381;#", ".", "C"))),
+    Currency("USD", ("Доллар США", "US Dollar"), "92.5000", 200, (("# $", ",", "B"), ("$#", ".", "C"))),
+    Currency("EUR", ("Евро", "Euro"), "100.1000", 300, (("# &euro;", ",", "B"), ("&euro;#", ".", "C"))),
 )
 
 
@@ -27,15 +38,23 @@ def _local(name: str, style: tuple[str, str, str]) -> Row:
     return {"FORMAT_STRING": written, "FULL_NAME": name, "DEC_POINT": point, "THOUSANDS_SEP": _SEPARATORS[variant], "DECIMALS": "2"}
 
 
-def _row(code: str) -> Row:
+def _currencies(call: Call) -> dict[str, Currency]:
+    """Return the currencies of the portal by code: the three of the sample firm and those of its store."""
+    more = (
+        Currency(row["CODE"], tuple(row["NAMES"]), row["AMOUNT"], row["SORT"], _CURRENCIES[0].styles, row["AMOUNT_CNT"])
+        for row in call.store.walk("currency")
+    )
+    return {currency.code: currency for currency in (*_CURRENCIES, *more)}
+
+
+def _row(currency: Currency) -> Row:
     """Return one currency with its rate, and with its name and format in the portal's language (Russian)."""
-    _, names, rate, sort, styles = next(row for row in _CURRENCIES if row[0] == code)
-    own = _local(names[0], styles[0])
+    code, own = currency.code, _local(currency.names[0], currency.styles[0])
     return {
         "CURRENCY": code,
-        "AMOUNT_CNT": "1",
-        "AMOUNT": rate,
-        "SORT": str(sort),
+        "AMOUNT_CNT": currency.units,
+        "AMOUNT": currency.rate,
+        "SORT": str(currency.sort),
         "BASE": "Y" if code == "RUB" else "N",
         "FULL_NAME": own.pop("FULL_NAME"),
         "LID": "ru",
@@ -46,7 +65,7 @@ def _row(code: str) -> Row:
 
 def _list(call: Call) -> query.Page:
     """Return all currencies; the documentation says that `total` is always 0 here."""
-    rows = [_row(code) for code, *_ in _CURRENCIES]
+    rows = [_row(currency) for currency in _currencies(call).values()]
     order = query.want_array(call.folded(), "order")
     for name, way in reversed(list(order.items()) if isinstance(order, dict) else []):
         key = str(name).upper()
@@ -56,15 +75,13 @@ def _list(call: Call) -> query.Page:
 
 
 def _get(call: Call) -> Row:
-    wanted = str(call.any_case("id") or "")
-    found = next((row for row in _CURRENCIES if row[0] == wanted), None)
-    if found is None:
+    currency = _currencies(call).get(str(call.any_case("id") or ""))
+    if currency is None:
         raise classic("Not found")
-    _, names, _, _, styles = found
     languages = {}
-    for language, name, style in zip(("ru", "en"), names, styles, strict=True):
+    for language, name, style in zip(("ru", "en"), currency.names, currency.styles, strict=True):
         languages[language] = {**_local(name, style), "THOUSANDS_VARIANT": style[2], "HIDE_ZERO": "Y"}
-    return {**_row(wanted), "LANG": languages}
+    return {**_row(currency), "LANG": languages}
 
 
 def _base(_: Call) -> str:

@@ -34,8 +34,8 @@ def _time(call: Call) -> str:
     return call.now.astimezone(PORTAL_ZONE).strftime("%Y-%m-%dT%H:%M:%S+03:00")
 
 
-def _scope(_: Call) -> list[str]:
-    return list(SCOPES)
+def _scope(call: Call) -> list[str]:
+    return [scope for scope in SCOPES if scope not in call.rights.without_scopes]
 
 
 def _methods(call: Call) -> list[str]:
