@@ -22,6 +22,9 @@ from sandbox.demo.processes import Child, start_server
 from sandbox.demo.restore import Stage, publish_examples, start_bot
 from sandbox.demo.supervisor import serve_supervisor
 
+FIRM = "400,aside"
+"""The past of the demo's portal, so that every question about numbers can be asked: two years that leave the sample records as they are."""
+
 
 async def main(options: argparse.Namespace) -> int:
     """Run the demo until SIGINT or SIGTERM, then stop all its processes and return 0. A signal may come at any moment."""
@@ -66,7 +69,8 @@ async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.As
     `supervisor` is the address of this process's own HTTP server, which the chat page calls to kill the bot.
     """
     base = [sys.executable, "-m"]
-    portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", "--data", str(folder / "portal")], folder / "portal.log")
+    firm = ["--firm", FIRM, "--data", str(folder / "portal")]
+    portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", *firm], folder / "portal.log")
     model = await start_server(stack, [*base, "sandbox.model", "--port", "0", "--pace", str(options.pace)], folder / "model.log")
     telegram = await start_server(
         stack,

@@ -185,9 +185,9 @@ class Store:
         self._keep("add", entity, row_id, {**row, "ID": row_id})
         return row_id
 
-    def fill(self, entity: str, rows: Iterable[Row]) -> None:
-        """Add many records of one kind at once, with the next ids. `watch` is not called."""
-        table, number = self.table(entity), self._counters.get(entity, 0)
+    def fill(self, entity: str, rows: Iterable[Row], *, first: int | None = None) -> None:
+        """Add many records of one kind at once, with the next ids or, where these are free, those from `first`. `watch` is not called."""
+        table, number = self.table(entity), self.peek_id(entity) - 1 if first is None else first - 1
         source = iter(rows)
         while chunk := list(islice(source, _CHUNK)):
             kept = [{**row, "ID": number + place} for place, row in enumerate(chunk, 1)]
@@ -196,8 +196,8 @@ class Store:
                 table.put(row["ID"], row)
             self._begin()
             self._db.executemany("INSERT INTO record VALUES (?, ?, ?)", ((entity, row["ID"], orjson.dumps(row)) for row in kept))
-        self._counters[entity] = number
-        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, number))
+        self._counters[entity] = max(number, self._counters.get(entity, 0))
+        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters[entity]))
 
     def contents(self) -> Contents:
         """Return all records and counters, for `refill`."""

@@ -109,8 +109,6 @@ class Deals:
         client = self._pick_client(lead)
         walk = self._walk(made, seller)
         _, moved, funnel, stage = walk.moves[-1]
-        if stage not in _FINAL:
-            seller = staff.pick_present(chance, seller, made)
         amount, currency = self._draw_sum()
         is_imported = self._firm.imported and made < staff.now - _IMPORTED_BEFORE
         if not is_imported:

@@ -46,12 +46,13 @@ def fill_firm(store: Store, now: datetime, firm: Firm, seed: int) -> None:
             store.remove_where(kind, lambda _: True)
         return
     salt = f"firm:{seed}"
-    staff = Staff(second, firm.aside)
+    staff = Staff(second, without_sample=firm.aside)
     clients = _add_clients(store, staff, max(20, firm.deals // 16), Random(f"{salt}:clients"))
-    leads = Leads(staff, clients, store.peek_id("lead"), salt)
-    store.fill("lead", leads.build(firm.deals // 5))
-    deals = Deals(firm, staff, clients, leads.converted, store.peek_id("deal"), salt)
-    store.fill("deal", deals.build())
+    first_lead, first_deal = (1, 1) if firm.aside else (store.peek_id("lead"), store.peek_id("deal"))
+    leads = Leads(staff, clients, first_lead, salt)
+    store.fill("lead", leads.build(firm.deals // 5), first=first_lead)
+    deals = Deals(firm, staff, clients, leads.converted, first_deal, salt)
+    store.fill("deal", deals.build(), first=first_deal)
     invoices = Invoices(second, deals.fates, store.peek_id(schema.INVOICE.kind), salt)
     store.fill(schema.INVOICE.kind, invoices.build())
     for number, moves in ((1, leads.moves), (2, deals.moves), (INVOICE_TYPE_ID, invoices.moves)):
@@ -114,7 +115,7 @@ def _add_clients(store: Store, staff: Staff, count: int, chance: Random) -> list
     for place in range(count):
         bare = f"{COMPANY_STARTS[place % 12]}{COMPANY_ENDS[place // 12 % 10]}" + (f"-{place // 120}" if place >= 120 else "")
         made = staff.now - chance.randrange(1, 900) * DAY
-        seller = staff.pick_present(chance, staff.pick_seller(chance, made), made)
+        seller = staff.pick_seller(chance, made)
         common = {"ASSIGNED_BY_ID": seller, "CREATED_BY_ID": 1, "MODIFY_BY_ID": 1, "OPENED": "Y", "DATE_CREATE": write_moment(made)}
         common["DATE_MODIFY"] = write_moment(made + chance.random() * (staff.now - 1 - made))
         has_contact = chance.random() < 0.6

@@ -48,8 +48,6 @@ class Leads:
         seller = staff.pick_seller(chance, made)
         moves = self._walk(made)
         moved, status = moves[-1]
-        if status not in _FINAL:
-            seller = staff.pick_present(chance, seller, made)
         source = chance.choices(SOURCES, (20, 50, 15, 10, 5))[0]
         client = draw_client(self._clients, chance) if chance.random() < 0.3 else None
         for place, (second, code) in enumerate(moves):

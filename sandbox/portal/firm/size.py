@@ -7,6 +7,7 @@ from typing import Final
 
 BIG: Final = 50_000
 SMALL: Final = 1_000
+MOST_ASIDE: Final = 400
 _NAMED: Final = {"big": BIG, "small": SMALL}
 _MARKS: Final = frozenset({"imported", "retired", "unrated", "aside"})
 
@@ -18,7 +19,8 @@ class Firm:
     With `deals` = 0 the portal is new: it has people and books, but no deal, lead, activity, call, task or move, not even those of the
     sample firm. `imported`: deals older than 90 days came without history, half of them without MOVED_TIME. `retired`: a stage that the
     history of older deals names is not in the books any more. `unrated`: the currency of some deals is not among the portal's currencies.
-    `aside`: colleagues of the sample firm own nothing that is open or new, so that their lists stay as they are without the firm.
+    `aside`: the colleagues of the sample firm get nothing, and deals and leads are numbered before those of the sample firm, so that
+    people's own lists and the newest records stay as they are without the firm; there is room for 400 deals.
     `own_fields`: so many custom fields of deals are added, most of them empty.
     """
 
@@ -28,6 +30,10 @@ class Firm:
     unrated: bool = False
     aside: bool = False
     own_fields: int = 0
+
+    def __post_init__(self) -> None:
+        if self.aside and self.deals > MOST_ASIDE:
+            raise ValueError(f"beside the sample firm there is room for {MOST_ASIDE} deals")
 
 
 def parse_firm(text: str) -> Firm:

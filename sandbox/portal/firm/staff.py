@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Final
@@ -18,14 +16,15 @@ _DISMISSED_AT: Final = 130
 """Days before now when the last of the dismissed left."""
 
 
-@dataclass(frozen=True, slots=True)
 class Staff:
-    """Draws people. The dismissed take nothing new after they left; with `aside` colleagues of the sample firm do not either."""
+    """Draws people by their share of the work. The dismissed take nothing new after they left."""
 
-    now: int
-    aside: bool
-    _sellers: Sequence[int] = SELLERS
-    _totals: Sequence[int] = tuple(accumulate(_SHARES))
+    def __init__(self, now: int, *, without_sample: bool) -> None:
+        self.now = now
+        first = len(SAMPLE_SELLERS) if without_sample else 0
+        self._sellers = SELLERS[first:]
+        self._totals = tuple(accumulate(_SHARES[first:]))
+        self.heads = (15,) if without_sample else (6, 15)
 
     def pick_seller(self, chance: Random, second: float) -> int:
         """Return who gets what comes in at this moment."""
@@ -33,12 +32,6 @@ class Staff:
             seller = chance.choices(self._sellers, cum_weights=self._totals)[0]
             if seller not in DISMISSED or second < self.now - _DISMISSED_AT * 86_400 - chance.random() * 5_000_000:
                 return seller
-
-    def pick_present(self, chance: Random, seller: int, second: float) -> int:
-        """Return the person who owns something open or new that was the seller's: with `aside` somebody else in place of a sample one."""
-        if self.aside and seller in SAMPLE_SELLERS:
-            return chance.choice((12, 13, 14, 15))
-        return seller if second <= self.now else chance.choice((12, 13))
 
 
 def find_luck(seller: int) -> float:

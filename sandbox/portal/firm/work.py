@@ -15,7 +15,6 @@ from sandbox.portal.schema import Row
 from sandbox.portal.seed_more_data import ANY_CALL
 
 _PROVIDERS: Final = {1: "CRM_MEETING", 2: "VOXIMPLANT_CALL", 4: "CRM_EMAIL", 6: "CRM_TODO"}
-_HEADS: Final = (6, 15)
 Call = tuple[float, int, str | None, int | None, int]
 """A call to be: when, by whom, the kind and the id of the record, 1 outgoing or 2 incoming."""
 _FIRST_CALL: Final = 9 * 3600
@@ -37,8 +36,6 @@ class Work:
             person = seller if chance.random() < 0.8 else self._staff.pick_seller(chance, made)
             deadline = made + chance.randrange(1, 20) * DAY
             is_done = chance.random() < (0.75 if is_open else 0.98)
-            if not is_done:
-                person = self._staff.pick_present(chance, person, made)
             touched = min(now - 1, deadline if is_done else made)
             yield {
                 "OWNER_ID": owner,
@@ -92,12 +89,10 @@ class Work:
         chance, now = Random(f"{self._seed}:tasks"), self._staff.now
         moments = sorted(move_to_past_office(now - chance.random() * 300 * DAY, now, chance) for _ in range(count))
         for made in moments:
-            person, head = self._staff.pick_seller(chance, made), chance.choice(_HEADS)
+            person, head = self._staff.pick_seller(chance, made), chance.choice(self._staff.heads)
             deadline = made + chance.randrange(1, 21) * DAY
             done = min(now - 2, made + chance.expovariate(1 / (6 * DAY))) if chance.random() < 0.85 else None
             state = 5 if done else chance.choice((2, 3))
-            if not done:
-                person = self._staff.pick_present(chance, person, made)
             about = chance.choice(self._deals) if self._deals and chance.random() < 0.5 else None
             touched = write_moment(done or made)
             yield {
