@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote
 
 from bitrix.client import php_query
-from bitrix.client.batch import MAX_COMMANDS
 from bitrix.errors import OutcomeUnknown, Unreadable
 
 PAGE = 50
@@ -18,6 +17,8 @@ class IdList:
     row_field: str
     result_key: str = ""
     repeats: bool = False
+    has_sort: bool = False
+    """It is asked with FILTER, SORT and ORDER, as telephony is."""
 
 
 _CLASSIC = IdList("ID", "ID")
@@ -63,7 +64,6 @@ def build_inconsistency_error(what: str) -> OutcomeUnknown:
     return Unreadable(f"the portal's list {what}", transient=False)
 
 
-_KEYS = tuple(f"p{number:02}" for number in range(MAX_COMMANDS))
 _OURS = frozenset({"filter", "order", "select", "start"})
 
 
@@ -77,25 +77,27 @@ class IdQuery:
         ceiling = conditions.pop(f"<={ids.query_field}", None)
         self.ceiling = None if ceiling is None else _parse_bound(ceiling)
         self.ids = ids
+        box = "FILTER" if ids.has_sort else "filter"
         params_left = {name: value for name, value in params.items() if name not in _OURS}
         if conditions:
-            params_left["filter"] = conditions
+            params_left[box] = conditions
         if select := _parse_select(params.get("select"), ids.query_field):
             params_left["select"] = select
-        base = php_query.build({**params_left, "start": -1})
-        self._rising = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'ASC'}})}"
-        self._falling = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'DESC'}})}"
-        self._above = php_query.build({"filter": {f">{ids.query_field}": ""}})
-        self._upto = php_query.build({"filter": {f"<={ids.query_field}": ""}})
-        box = f"[{ids.result_key}]" if ids.result_key else ""
-        self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
+        base = f"{method}?{php_query.build({**params_left, 'start': -1})}"
+        self._rising = f"{base}&{_build_order(ids, 'ASC')}"
+        self._falling = f"{base}&{_build_order(ids, 'DESC')}"
+        self._above = php_query.build({box: {f">{ids.query_field}": ""}})
+        self._upto = php_query.build({box: {f"<={ids.query_field}": ""}})
+        self._row_path = f"{f'[{ids.result_key}]' if ids.result_key else ''}[{PAGE - 1}][{ids.row_field}]"
 
-    def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
+    def build_pages(self, after: int, upto: int | None, count: int, *, prefix: str = "p") -> dict[str, str]:
+        """Each page begins where the one before ended; `prefix` tells the lists of one batch apart."""
         cmd: dict[str, str] = {}
         start: int | str = after
-        for key in _KEYS[:count]:
+        for number in range(count):
+            key = f"{prefix}{number:02}"
             cmd[key] = f"{self._rising}&{self._build_filter(start, upto)}"
-            start = self._ends[key]
+            start = quote(f"$result[{key}]{self._row_path}", safe="")
         return cmd
 
     def build_last_page(self) -> str:
@@ -118,6 +120,10 @@ def _refuse_unsupported(params: Mapping[str, Any], ids: IdList) -> None:
     if not isinstance(order, Mapping) or any(name != ids.query_field or str(way).upper() != "ASC" for name, way in order.items()):
         msg = f"a list is walked in the order of its {ids.query_field}, rising"
         raise ValueError(msg)
+
+
+def _build_order(ids: IdList, way: str) -> str:
+    return php_query.build({"SORT": ids.query_field, "ORDER": way} if ids.has_sort else {"order": {ids.query_field: way}})
 
 
 def _parse_bound(value: Any) -> int:
