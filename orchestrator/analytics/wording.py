@@ -1,0 +1,221 @@
+"""The sentences of a report: its title, periods, definition, filter and what it leaves out."""
+
+from datetime import date, timedelta
+from typing import Final
+
+from orchestrator.analytics.compiler import list_left_out
+from orchestrator.analytics.definitions import Definitions
+from orchestrator.analytics.facts import Facts
+from orchestrator.analytics.formatting import NumberFormat, format_date, format_month
+from orchestrator.analytics.labels import Labels
+from orchestrator.analytics.question import MeasureChoice, Question
+from orchestrator.analytics.stretches import Clock, Stretch, find_unit_of
+from orchestrator.analytics.words import find_words, say
+from orchestrator.domain.report import ReportPeriod, Unit
+from orchestrator.language.text import Locale
+
+DAY: Final = timedelta(days=1)
+_MONEY: Final = frozenset({"sum", "avg", "median", "max", "won_sum", "lost_sum", "weighted"})
+_A_WEEK: Final = 7
+
+
+def name_subject(question: Question, locale: Locale) -> str:
+    """«Выигранные сделки»: with the first state that changes the name."""
+    name = question.subject.name
+    in_state = find_words("subjects_in_state", locale).get("deals" if name.startswith("item:") else name, {})
+    plain = find_words("subjects", locale)
+    if name.startswith("item:"):
+        return str(plain.get(name) or f"{plain['item']} {name.removeprefix('item:')}")
+    titled = [in_state[state.code] for state in question.states if state.code in in_state]
+    return str(titled[0] if titled else plain[name])
+
+
+def name_measure(choice: MeasureChoice, locale: Locale) -> str:
+    label = say("measures", choice.code, locale)
+    return say("measures", "share", locale, measure=label) if choice.is_share else label
+
+
+async def write_title(question: Question, labels: Labels) -> str:
+    locale = labels.locale
+    subject = name_subject(question, locale)
+    if question.is_back:
+        subject = say("answer", "back_title", locale)
+    if question.at_unit or question.at_moment:
+        subject = str(find_words("subjects_in_state", locale)["deals"]["open"])
+    measures = ", ".join(name_measure(choice, locale) for choice in question.measures[:2])
+    by = " ".join(await _name_groups(question, labels))
+    title = f"{subject}: {measures}" + (f" {by}" if by else "")
+    if question.funnel is not None:
+        names = await labels.names.find_names("funnel", "deal", [str(question.funnel)])
+        return say("answer", "funnel_title", locale, funnel=names.get(str(question.funnel)) or f"№{question.funnel}")
+    if question.per is not None:
+        return say("answer", "per_title", locale, title=title, second=name_subject(question.per, locale).lower())
+    if question.has_classes:
+        return say("answer", "abc_title", locale, title=title)
+    return say("answer", "plan_title", locale, title=title) if question.plan else title
+
+
+async def _name_groups(question: Question, labels: Labels) -> list[str]:
+    words = find_words("by_dimension", labels.locale)
+    names = []
+    for group in question.groups:
+        if group.own_field:
+            title = await labels.names.find_field_title(question.subject.record, group.own_field) or group.own_field
+            names.append(words["field"].format(title=title))
+        else:
+            names.append(words[group.unit or group.code])
+    return names
+
+
+async def name_dimension(question: Question, place: int, labels: Labels) -> str:
+    group = question.groups[place]
+    if group.own_field:
+        return await labels.names.find_field_title(question.subject.record, group.own_field) or group.own_field
+    return say("dimensions", group.unit or group.code, labels.locale)
+
+
+def build_period(stretch: Stretch, clock: Clock, locale: Locale) -> ReportPeriod:
+    is_unfinished = stretch.is_unfinished(clock)
+    first = stretch.start.date() if stretch.start else None
+    stop = date.fromisoformat(stretch.stop_day) if stretch.end else None
+    last = stop - DAY if stop else clock.today
+    text = _write_days(first, stop, stretch, clock, locale)
+    return ReportPeriod(
+        first=first.isoformat() if first else "",
+        last=(min(last, clock.today) if is_unfinished else last).isoformat(),
+        text=text + (say("periods", "today", locale) if is_unfinished else ""),
+        is_unfinished=is_unfinished,
+    )
+
+
+def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: Clock, locale: Locale) -> str:
+    if first is None:
+        return say("periods", "to", locale, last=format_date((stop or clock.today) - DAY, locale))
+    if stop is None:
+        return say("periods", "from", locale, first=format_date(first, locale))
+    unit, count = (find_unit_of(stretch) if not stretch.has_time else None) or ("", 0)
+    last = stop - DAY
+    if count == 1 and unit == "months":
+        return format_month(first, locale)
+    if count == 1 and unit == "quarters":
+        return say("periods", "quarter", locale, number=(first.month + 2) // 3, year=first.year)
+    if count == 1 and unit == "halves":
+        return say("periods", "half", locale, number=1 if first.month == 1 else 2, year=first.year)
+    if count == 1 and unit == "years":
+        return say("periods", "year", locale, year=first.year)
+    if stretch.is_unfinished(clock):
+        last = min(last, clock.today)
+    if first == last:
+        return format_date(first, locale)
+    head = format_date(first, locale, has_year=first.year != last.year)
+    return f"{head} – {format_date(last, locale)}"
+
+
+def write_subtitle(question: Question, clock: Clock, locale: Locale) -> str:
+    parts = []
+    if question.stretch is not None:
+        parts.append(build_period(question.stretch, clock, locale).text)
+        if question.stretch.is_choice:
+            parts.append(say("answer", "several", locale))
+    if question.compared is not None:
+        parts.append(say("answer", "compared", locale, period=build_period(question.compared, clock, locale).text))
+    return "; ".join(parts)
+
+
+async def write_filter(question: Question, labels: Labels, *, without_first: bool = False) -> str:
+    """All conditions in words, also the states; `without_first` leaves out the one that names the subject."""
+    states = find_words("states", labels.locale)
+    left = [state for place, state in enumerate(question.states) if not (without_first and place == 0 and state.code != "idle")]
+    parts = [str(states[state.code]).format(days=state.days) for state in left]
+    parts += [await labels.describe_condition(question, condition) for condition in question.conditions]
+    return "; ".join(parts)
+
+
+async def write_definition(question: Question, definitions: Definitions, labels: Labels) -> str:
+    locale = labels.locale
+    clauses = [name_subject(question, locale).lower()]
+    filter_text = await write_filter(question, labels, without_first=True)
+    if filter_text:
+        clauses[0] += f" ({filter_text})"
+    if question.stretch is not None and question.at_unit is None:
+        clauses[0] += f" {say('dates', question.by, locale)}"
+    clauses += _list_clauses(question, definitions, locale)
+    if question.per is not None:
+        clauses += [name_subject(question.per, locale).lower(), *_list_clauses(question.per, definitions, locale)]
+    return say("answer", "counted", locale, clauses="; ".join(dict.fromkeys(clauses)))
+
+
+def _list_clauses(question: Question, definitions: Definitions, locale: Locale) -> list[str]:
+    codes = [choice.code for choice in question.measures]
+    subject = "deals" if question.subject.name.startswith("item:") else question.subject.name
+    shape = (
+        "funnel"
+        if question.funnel is not None
+        else "at"
+        if question.at_unit or question.at_moment
+        else "abc"
+        if question.has_classes
+        else ""
+    )
+    clauses = [definitions.find_sentence(f"shapes.{shape}", locale)] if shape else []
+    if question.funnel is None:
+        clauses += [definitions.find_sentence(f"{subject}.{code}", locale) for code in codes]
+        clauses += [
+            definitions.find_sentence(f"shapes.{state.code}", locale)
+            for state in question.states
+            if state.code in {"no_activity", "repeat"}
+        ]
+        clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups]
+    if any(choice.is_share for choice in question.measures):
+        clauses.append(definitions.find_sentence("shapes.share", locale))
+    if question.by == "closed" and subject == "deals":
+        clauses.append(definitions.find_choice_sentence("closing", locale))
+    if {"avg", "median"} & set(codes):
+        clauses.append(definitions.find_choice_sentence("average", locale))
+    if any(state.code == "idle" for state in question.states) and subject == "deals":
+        clauses.append(definitions.find_choice_sentence("idle", locale))
+    if "weighted" in codes:
+        clauses.append(definitions.find_choice_sentence("weight", locale))
+    if question.compare_how in {"previous", "year_ago"}:
+        clauses.append(definitions.find_sentence(f"shapes.{question.compare_how}", locale))
+    return [clause for clause in clauses if clause]
+
+
+def write_left_out(question: Question, counts: tuple[int, ...], facts: Facts, locale: Locale) -> list[str]:
+    by_code = dict(zip(list_left_out(question), counts, strict=False))
+    codes = {choice.code for choice in question.measures}
+    has_money = bool(codes & _MONEY)
+    relevant = {
+        "without_sum": has_money,
+        "without_rate": has_money,
+        "dismissed": any(group.code in {"person", "department"} for group in question.groups),
+        "past_expected": question.by == "expected" or "weighted" in codes,
+        "no_expected": "weighted" in codes and question.by == "expected",
+        "no_chance": "weighted" in codes,
+        "no_history": question.by == "closed" and question.subject.name == "deals",
+    }
+    form = NumberFormat(locale, "")
+    notes = []
+    for code, count in by_code.items():
+        if count and relevant[code]:
+            text = form.format_number(count, "count")
+            foreign = ", ".join(sorted(facts.meta.get("currencies_without_rate", "").split())) or "?"
+            notes.append(
+                say("notes", code, locale, count=text, currencies=foreign)
+                if code == "without_rate"
+                else say("notes", code, locale, count=text)
+            )
+    if has_money and len(facts.rates) > 1 and (updated := max(facts.rates.values(), default="")):
+        notes.append(say("notes", "rate", locale, day=_write_rate_day(updated, locale)))
+    return notes
+
+
+def _write_rate_day(updated: str, locale: Locale) -> str:
+    try:
+        return format_date(date.fromisoformat(updated[:10]), locale)
+    except ValueError:
+        return updated
+
+
+def find_unit(question: Question, choice: MeasureChoice) -> Unit:
+    return "percent" if choice.is_share else question.subject.measures[choice.code].unit
