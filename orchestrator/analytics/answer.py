@@ -1,0 +1,329 @@
+"""Builds the answer from what was counted: labels, cells, plan, causes, notes and the reports that are one change away."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Final
+
+from orchestrator.analytics.columns import (
+    FUNNEL_COLUMNS,
+    Column,
+    add_person_plans,
+    classify_rows,
+    fill_shares,
+    list_columns,
+    list_quotient_columns,
+)
+from orchestrator.analytics.compiler import Scope
+from orchestrator.analytics.facts import Facts
+from orchestrator.analytics.findings import Findings, Found, Number
+from orchestrator.analytics.formatting import NumberFormat
+from orchestrator.analytics.labels import Labels, format_key
+from orchestrator.analytics.question import Group, Question
+from orchestrator.analytics.stretches import find_days, list_keys
+from orchestrator.analytics.variants import list_variants
+from orchestrator.analytics.vocabulary import PAST, STRETCHES
+from orchestrator.analytics.wording import (
+    build_period,
+    name_dimension,
+    write_definition,
+    write_filter,
+    write_left_out,
+    write_subtitle,
+    write_title,
+)
+from orchestrator.analytics.words import find_words, say
+from orchestrator.domain.report import (
+    MOST_REPORT_ROWS,
+    Cell,
+    ReportAnswer,
+    ReportCause,
+    ReportDimension,
+    ReportMeasure,
+    ReportPlan,
+    ReportRow,
+    Shown,
+)
+
+_FEW: Final = 10
+_MOST_CAUSES: Final = 3
+_MOST_BARS: Final = 30
+_LINE_FROM: Final = 3
+_RATES: Final = frozenset({"win_rate", "conversion", "missed_rate"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerBuilder:
+    question: Question
+    scope: Scope
+    facts: Facts
+    labels: Labels
+
+    @property
+    def _format(self) -> NumberFormat:
+        return NumberFormat(self.labels.locale, self.facts.currency)
+
+    async def build(self, findings: Findings) -> ReportAnswer:
+        question, locale, clock = self.question, self.labels.locale, self.scope.clock
+        columns, shown = self._shape(findings)
+        rows = await self._build_rows(columns, shown)
+        return ReportAnswer(
+            question=dict(question.source),
+            title=await write_title(question, self.labels),
+            subtitle=write_subtitle(question, clock, locale),
+            shown_as=self._choose_shape(rows),
+            dimensions=await self._list_dimensions(),
+            measures=tuple(self._build_measure(column) for column in columns),
+            rows=tuple(rows),
+            total=self._build_cells(columns, shown.total),
+            groups=shown.groups,
+            records=shown.total.records,
+            period=build_period(question.stretch, clock, locale) if question.stretch else None,
+            compared=build_period(question.compared, clock, locale) if question.compared else None,
+            plan=self._build_plan(columns, findings),
+            causes=await self._list_causes(columns, findings),
+            definition=await write_definition(question, self.scope.definitions, self.labels),
+            filter_text=await write_filter(question, self.labels),
+            notes=tuple(self._list_notes(columns, findings, shown, rows)),
+            as_of=self._write_time(),
+            variants=list_variants(question, locale),
+        )
+
+    def _shape(self, findings: Findings) -> tuple[tuple[Column, ...], Findings]:
+        question = self.question
+        if question.funnel is not None:
+            return FUNNEL_COLUMNS, findings
+        if question.per is not None:
+            return list_quotient_columns(question, question.per), findings
+        if question.has_classes:
+            return classify_rows(question, findings)
+        if question.plan is not None and question.plan.by_person:
+            return add_person_plans(question, findings)
+        return list_columns(question), fill_shares(question, self._fill_axis(findings))
+
+    def _fill_axis(self, findings: Findings) -> Findings:
+        """Units of time without records between those with some, where no period says which there are."""
+        group = self.question.groups[0] if len(self.question.groups) == 1 else None
+        if group is None or group.unit not in STRETCHES or group.unit is None or self.question.order or self.question.at_unit:
+            return findings
+        present = {row.keys[0]: row for row in findings.rows}
+        days = sorted(find_days(group.unit, key)[0] for key in present if key not in {None, PAST} and key)
+        if not days:
+            return findings
+        keys = list_keys(group.unit, days[0], days[-1])
+        missing = [key for key in keys if key not in present]
+        if not missing or len(keys) > MOST_REPORT_ROWS:
+            return findings
+        nothing = tuple(0 if column.adds_up else None for column in list_columns(self.question))
+        rows = [*findings.rows, *(Found((key,), 0, nothing) for key in missing)]
+        rows.sort(key=lambda row: (row.keys[0] is None, row.keys[0] != PAST, row.keys[0] or ""))
+        return replace(findings, rows=tuple(rows), groups=len(rows))
+
+    async def _build_rows(self, columns: Sequence[Column], findings: Findings) -> list[ReportRow]:
+        found = findings.rows[-MOST_REPORT_ROWS:] if self._is_of_time() else findings.rows[:MOST_REPORT_ROWS]
+        names = await self._name_rows(found)
+        rows = [
+            ReportRow(
+                keys=row.keys,
+                labels=label,
+                cells=self._build_cells(columns, row),
+                is_unfinished=self._is_unfinished(row),
+                records=row.records,
+            )
+            for row, label in zip(found, names, strict=True)
+        ]
+        if findings.rest is not None:
+            label = say("answer", "rest", self.labels.locale, count=findings.rest_groups)
+            rows.append(
+                ReportRow(labels=(label,), cells=self._build_cells(columns, findings.rest), kind="rest", records=findings.rest.records)
+            )
+        return rows
+
+    async def _name_rows(self, rows: Sequence[Found]) -> list[tuple[str, ...]]:
+        question, locale = self.question, self.labels.locale
+        if question.has_classes:
+            return [(find_words("codes", locale)["class"][row.keys[0]],) for row in rows]
+        if question.funnel is not None:
+            named = await self.labels.name_codes(question, Group("stage"), [row.keys[0] for row in rows])
+            return [(named[row.keys[0]],) for row in rows]
+        if question.at_unit is not None:
+            inner = await self.labels.name_rows(question, [replace(row, keys=row.keys[1:]) for row in rows])
+            return [
+                (format_key("day", find_days(question.at_unit, row.keys[0] or "")[0].isoformat(), locale), *rest)
+                for row, rest in zip(rows, inner, strict=True)
+            ]
+        return await self.labels.name_rows(question, rows)
+
+    def _is_of_time(self) -> bool:
+        first = self.question.groups[0] if self.question.groups else None
+        return self.question.order is None and (self.question.at_unit is not None or (first is not None and first.unit in STRETCHES))
+
+    def _is_unfinished(self, row: Found) -> bool:
+        for group, key in zip(self.question.groups, row.keys, strict=False):
+            if group.unit in STRETCHES and group.unit is not None and key and key != PAST and self.question.at_unit is None:
+                first, stop = find_days(group.unit, key)
+                return first <= self.scope.clock.today < stop
+        return False
+
+    def _build_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
+        before: Sequence[Number] = row.before or [None] * len(columns)
+        has_before = row.before is not None
+        return tuple(
+            self._format.build_cell(number, earlier, unit=column.unit, has_before=has_before, adds_up=column.adds_up)
+            for column, number, earlier in zip(columns, row.numbers, before, strict=True)
+        )
+
+    def _build_measure(self, column: Column) -> ReportMeasure:
+        locale = self.labels.locale
+        label = say("measures", column.code, locale) if not column.share_of else ""
+        if column.share_of:
+            label = say("measures", "share", locale, measure=say("measures", column.share_of, locale))
+        code = f"share:{column.share_of}" if column.share_of else column.code
+        return ReportMeasure(code=code, label=label, unit=column.unit, currency=self.facts.currency if column.unit == "money" else "")
+
+    async def _list_dimensions(self) -> tuple[ReportDimension, ...]:
+        question, locale = self.question, self.labels.locale
+        if question.funnel is not None:
+            return (ReportDimension(code="stage", label=say("dimensions", "stage", locale)),)
+        if question.has_classes:
+            return (ReportDimension(code="class", label=say("dimensions", "class", locale)),)
+        dimensions = [
+            ReportDimension(code=group.code, label=await name_dimension(question, place, self.labels), is_time=group.unit in STRETCHES)
+            for place, group in enumerate(question.groups)
+        ]
+        if question.at_unit is not None:
+            dimensions.insert(0, ReportDimension(code="at", label=say("dimensions", "at", locale), is_time=True))
+        return tuple(dimensions)
+
+    def _choose_shape(self, rows: Sequence[ReportRow]) -> Shown:
+        question = self.question
+        if question.show != "auto":
+            return question.show
+        if question.funnel is not None:
+            return "funnel"
+        width = len(rows[0].keys) if rows else len(question.groups)
+        if not width:
+            return "number"
+        if width > 1:
+            return "matrix"
+        if self._is_of_time() and len(rows) >= _LINE_FROM:
+            return "line"
+        return "bars" if len(rows) <= _MOST_BARS else "table"
+
+    def _build_plan(self, columns: Sequence[Column], findings: Findings) -> ReportPlan | None:
+        question, clock = self.question, self.scope.clock
+        stretch = question.stretch
+        if question.plan is None or stretch is None or stretch.start is None or stretch.end is None:
+            return None
+        unit = columns[0].unit
+        amount = question.plan.total if question.plan.total is not None else sum(number for _, number in question.plan.by_person)
+        whole = round(amount * 100) if unit == "money" else amount
+        fact = findings.total.numbers[0] or 0
+        if question.plan.by_person:
+            planned = {str(person) for person, _ in question.plan.by_person}
+            fact = sum(row.numbers[0] or 0 for row in findings.rows if row.keys[0] in planned)
+        elapsed = (clock.second + 1 - stretch.start.timestamp()) / (stretch.end.timestamp() - stretch.start.timestamp())
+        days = (date.fromisoformat(stretch.stop_day) - clock.today).days
+        form = self._format
+        left = whole - fact
+        return ReportPlan(
+            plan=form.build_cell(whole, unit=unit),
+            left=form.build_cell(left, unit=unit),
+            done_percent=form.build_cell(100 * fact / whole, unit="percent"),
+            elapsed_percent=form.build_cell(min(max(100 * elapsed, 0.0), 100.0), unit="percent"),
+            needed_a_day=form.build_cell(left / days, unit=unit) if days > 0 and left > 0 else None,
+        )
+
+    async def _list_causes(self, columns: Sequence[Column], findings: Findings) -> tuple[ReportCause, ...]:
+        if not self.question.is_explained or not findings.causes:
+            return ()
+        unit, locale = columns[0].unit, self.labels.locale
+        causes = [
+            ReportCause(label=say("answer", code, locale), change=self._build_change(change, unit))
+            for code, change in split_effects(self.question, findings)
+        ]
+        for name, triples in findings.causes.items():
+            changes = sorted(
+                ((key, (now or 0) - (before or 0)) for key, now, before in triples), key=lambda pair: (-abs(pair[1]), pair[0] or "")
+            )
+            largest = [(key, change) for key, change in changes if change][:_MOST_CAUSES]
+            named = await self.labels.name_codes(self.question, Group(name), [key for key, _ in largest])
+            title = say("dimensions", name, locale)
+            causes += [ReportCause(label=f"{title}: {named[key]}", change=self._build_change(change, unit)) for key, change in largest]
+        return tuple(causes)
+
+    def _build_change(self, change: Number, unit: str) -> Cell:
+        cell = self._format.build_cell(change, unit=unit)  # type: ignore[arg-type]
+        return cell.model_copy(update={"text": self._format.format_change(change, unit)})  # type: ignore[arg-type]
+
+    def _list_notes(self, columns: Sequence[Column], findings: Findings, shown: Findings, rows: Sequence[ReportRow]) -> list[str]:
+        question, locale = self.question, self.labels.locale
+        notes = [self._check_premise(columns, findings)] if question.expects else []
+        notes += self._warn_of_few(columns, findings)
+        notes += write_left_out(question, findings.left_out, self.facts, locale)
+        codes = []
+        if question.funnel is not None and findings.parts[0]:
+            size, won, lost = (int(number or 0) for number in findings.parts[0])
+            form = self._format
+            left = form.format_number(size - won - lost, "count")
+            notes.append(say("notes", "open_left", locale, count=left, lost=form.format_number(lost, "count")))
+        if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shown.total.records:
+            codes.append("several_values")
+        stretches = [stretch.is_unfinished(self.scope.clock) for stretch in (question.stretch, question.compared) if stretch]
+        if question.compare_how == "other" and len(set(stretches)) > 1:
+            codes.append("unequal")
+        if question.at_unit or question.at_moment:
+            codes.append("sums_today")
+        if question.subject.name == "moves" or question.at_unit:
+            codes.append("owners_today")
+        if question.is_explained:
+            codes.append("sum_of_changes")
+        if self.scope.sees is not None:
+            codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
+        if self._is_of_time() and len(shown.rows) > MOST_REPORT_ROWS:
+            notes.append(say("notes", "cut", locale, count=MOST_REPORT_ROWS))
+        return [note for note in [*notes, *(say("notes", code, locale) for code in codes)] if note]
+
+    def _check_premise(self, columns: Sequence[Column], findings: Findings) -> str:
+        """«Не упало: +8 %»."""
+        before = findings.total.before
+        now, earlier = findings.total.numbers[0], before[0] if before else None
+        if now is None or earlier is None:
+            return ""
+        is_so = now < earlier if self.question.expects == "fall" else now > earlier
+        if is_so:
+            return ""
+        change = self._build_cells(columns, findings.total)[0].change_text or say("answer", "unchanged", self.labels.locale)
+        change = change if now != earlier else say("answer", "unchanged", self.labels.locale)
+        return say("answer", "no_fall" if self.question.expects == "fall" else "no_rise", self.labels.locale, change=change)
+
+    def _warn_of_few(self, columns: Sequence[Column], findings: Findings) -> list[str]:
+        """A rate of less than ten records says little."""
+        place = next((place for place, column in enumerate(columns) if column.code in _RATES), None)
+        if place is None or self.question.per is not None:
+            return []
+        locale = self.labels.locale
+        if not self.question.groups:
+            few = findings.total.records < _FEW
+            return [say("notes", "few_all", locale, count=findings.total.records)] if few else []
+        count = sum(row.records < _FEW and row.records > 0 for row in findings.rows)
+        return [say("notes", "few", locale, groups=count)] if count else []
+
+    def _write_time(self) -> str:
+        moment = self.facts.meta.get("as_of", "")
+        clock = self.scope.clock
+        here = clock.here if not moment.isdecimal() else clock.here + timedelta(seconds=int(moment) - clock.second)
+        return say("answer", "as_of", self.labels.locale, time=f"{here:%H:%M}" if here.date() == clock.today else f"{here:%d.%m %H:%M}")
+
+
+def split_effects(question: Question, findings: Findings) -> list[tuple[str, Number]]:
+    """The change of a sum as that of the number of records and that of their average; the two make the whole."""
+    now, before = findings.parts
+    code = question.measures[0].code
+    if code not in {"sum", "won_sum", "lost_sum"} or not now or not before:
+        return []
+    n1, n0, s1, s0 = now[0] or 0, before[0] or 0, now[1] or 0, before[1] or 0
+    if not n1 or not n0:
+        return []
+    by_count = round((n1 - n0) * (s0 / n0 + s1 / n1) / 2)
+    return [("count_effect", by_count), ("average_effect", s1 - s0 - by_count)]

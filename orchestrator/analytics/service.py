@@ -1,0 +1,114 @@
+"""Answers questions of the grammar: reads, has counted, and builds the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from orchestrator.analytics.answer import AnswerBuilder
+from orchestrator.analytics.columns import build_funnel, build_states
+from orchestrator.analytics.compiler import Scope, compile_funnel, compile_records, compile_stays
+from orchestrator.analytics.counting import Counter, CountingFailed
+from orchestrator.analytics.definitions import Definitions
+from orchestrator.analytics.facts import FACTS, Facts, build_facts
+from orchestrator.analytics.findings import Findings
+from orchestrator.analytics.jobs import build_job
+from orchestrator.analytics.labels import Labels, Names
+from orchestrator.analytics.question import Question
+from orchestrator.analytics.question_reader import Misunderstood, merge_question, read_question
+from orchestrator.analytics.stretches import Clock, find_days, list_keys
+from orchestrator.analytics.words import say
+from orchestrator.domain.report import ReportAnswer, ReportTrouble
+from orchestrator.language.text import Locale
+from state.stored import JsonObject
+
+MOST_RECORDS: Final = 2_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who asks. `sees`: the persons whose records count, None means all; `clock` runs by the portal's time."""
+
+    clock: Clock
+    sees: frozenset[int] | None
+    locale: Locale
+    names: Names
+
+
+class Analytics:
+    def __init__(self, counter: Counter, definitions: Definitions) -> None:
+        self._counter = counter
+        self._definitions = definitions
+
+    async def answer(self, path: Path, params: object, asker: Asker, *, last: JsonObject | None = None) -> ReportAnswer | ReportTrouble:
+        """`params` is the step's: a question, or {"again": changes} of the question `last`. Raises nothing of bad input."""
+        try:
+            facts = await self._read_facts(path)
+            question = read_question(choose_question(params, last), asker.clock, facts)
+            findings = await self._count(path, question, facts, self._build_scope(asker))
+        except Misunderstood as fault:
+            return ReportTrouble(code="question", text=say("troubles", "question", asker.locale), detail=str(fault))
+        except CountingFailed as failure:
+            code = "too_long" if failure.is_late else "no_numbers"
+            return ReportTrouble(code=code, text=say("troubles", code, asker.locale), detail=f"The report could not be counted: {failure}.")
+        labels = Labels(asker.names, facts, asker.locale)
+        return await AnswerBuilder(question=question, scope=self._build_scope(asker), facts=facts, labels=labels).build(findings)
+
+    async def list_records(
+        self, path: Path, params: object, keys: Sequence[str | None] | None, asker: Asker, limit: int = MOST_RECORDS
+    ) -> tuple[int, ...]:
+        """The ids behind a number, the newest first: of the row with `keys`, or of all. Raises Misunderstood and CountingFailed."""
+        facts = await self._read_facts(path)
+        question = read_question(params, asker.clock, facts)
+        statement = compile_records(question, keys, self._build_scope(asker), limit)
+        (rows,) = await self._counter.read(path, (statement,))
+        return tuple(int(str(number)) for (number,) in rows)
+
+    def _build_scope(self, asker: Asker) -> Scope:
+        return Scope(clock=asker.clock, sees=asker.sees, definitions=self._definitions)
+
+    async def _read_facts(self, path: Path) -> Facts:
+        return build_facts(await self._counter.read(path, FACTS))
+
+    async def _count(self, path: Path, question: Question, facts: Facts, scope: Scope) -> Findings:
+        if question.funnel is not None and question.stretch is not None:
+            cohorts = [compile_funnel(question, question.stretch, scope)]
+            if question.compared is not None:
+                cohorts.append(compile_funnel(question, question.compared, scope))
+            tables = await self._counter.read(path, tuple(cohorts))
+            stages = [stage for stage in facts.stages.get("deal", ()) if stage.funnel == question.funnel and stage.semantics != "F"]
+            return build_funnel(stages, tables[0], tables[1] if len(tables) > 1 else None)
+        if question.at_unit is not None:
+            moments = list_moments(question, scope.clock)
+            began, ended = await self._counter.read(
+                path, (compile_stays(question, scope, "began"), compile_stays(question, scope, "ended"))
+            )
+            return build_states(question, moments, began, ended)
+        if question.at_moment is not None:
+            statements = tuple(compile_stays(question, scope, bound, question.at_moment) for bound in ("began", "ended"))
+            began, ended = await self._counter.read(path, statements)
+            findings = build_states(question, ("~",), began, ended)
+            return replace(findings, rows=tuple(replace(row, keys=row.keys[1:]) for row in findings.rows if len(row.keys) > 1))
+        return await self._counter.count(path, build_job(question, scope))
+
+
+def choose_question(params: object, last: JsonObject | None) -> object:
+    """Raises Misunderstood if there is nothing to ask again."""
+    if not isinstance(params, dict) or "again" not in params:
+        return params
+    changes = params["again"]
+    if set(params) != {"again"} or not isinstance(changes, dict):
+        raise Misunderstood('"again" stands alone and holds the keys that change, such as {"again":{"group_by":"source"}}.')
+    if last is None and "of" not in changes:
+        raise Misunderstood('there is no last report to change; ask with "of".')
+    return merge_question(last or {}, changes)
+
+
+def list_moments(question: Question, clock: Clock) -> tuple[str, ...]:
+    """The beginnings of the units in the period, as keys."""
+    stretch, unit = question.stretch, question.at_unit
+    if stretch is None or stretch.start is None or unit is None:
+        return ()
+    stop = min(stretch.end or clock.now, clock.now).astimezone(clock.here.tzinfo).date()
+    first = stretch.start.date()
+    return tuple(key for key in list_keys(unit, first, stop) if find_days(unit, key)[0] >= first)
