@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, Protocol, runtime_checkable
 
 from bot.composition.installation import Installation
+from bot.composition.numbers import build_numbers
 from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.settings.http_credentials import load_http_credentials
@@ -25,6 +26,7 @@ from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
 from orchestrator.performers.knowledge import KnowledgePerformer
+from orchestrator.performers.numbers import Numbers
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.registry import Engines
@@ -52,12 +54,14 @@ class Outside:
     documents: DocumentClient
     read_file: ReadFile
     download: Download
+    numbers: Numbers
     shelf: DocumentShelf | None = None
     """None if documents are not in this process."""
 
     async def aclose(self) -> None:
         """The portal's connections are its own."""
         await self.services.aclose()
+        await self.numbers.aclose()
         for performer in self.performers.values():
             if isinstance(performer, _Closing):
                 await performer.aclose()
@@ -78,10 +82,11 @@ def build_outside(
         credentials=load_http_credentials(settings),
         may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts),
     )
+    numbers = build_numbers(installation, portal)
     performers: dict[str, Performer] = {
         "bitrix": BitrixPerformer(portal.client, portal.reads),
         "http": http,
-        "knowledge": _build_knowledge(installation, portal, people, documents),
+        "knowledge": _build_knowledge(installation, portal, people, documents, numbers),
         **_build_mongo(settings),
         **_build_files(installation, people, folder),
     }
@@ -91,6 +96,7 @@ def build_outside(
         documents=documents,
         read_file=build_file_reader(folder, policies),
         download=build_downloader(http, policies),
+        numbers=numbers,
         shelf=shelf,
     )
 
@@ -100,10 +106,10 @@ def build_schedule_performer(installation: Installation, people: People, engines
     return SchedulePerformer(installation.store, installation.clock, checker, find_title)
 
 
-def _build_knowledge(installation: Installation, portal: Portal, people: People, documents: DocumentClient) -> Performer:
+def _build_knowledge(installation: Installation, portal: Portal, people: People, documents: DocumentClient, numbers: Numbers) -> Performer:
     sources = HistoryData(catalogue=installation.catalogue, names=portal.naming, records=portal.reads)
     histories = HistoryReader(installation.store, sources, installation.clock, people.refresh_actor)
-    return KnowledgePerformer(installation.catalogue, installation.policies, installation.texts.help, histories, documents)
+    return KnowledgePerformer(installation.catalogue, installation.policies, installation.texts.help, histories, documents, numbers)
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:

@@ -1,0 +1,33 @@
+"""Builds what answers reports: the mirror of the portal, its worker, and names."""
+
+from bot.composition.installation import Installation
+from bot.composition.portal import Portal
+from orchestrator.analytics.counting import WorkerCounter
+from orchestrator.analytics.definitions import load_definitions
+from orchestrator.analytics.service import Analytics
+from orchestrator.directory.answers import OutcomeView
+from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.directory.report_names import ReportNames
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
+from orchestrator.mirror.keeper import MirrorKeeper
+from orchestrator.performers.numbers import Numbers
+
+
+def build_numbers(installation: Installation, portal: Portal) -> Numbers:
+    """Raises SettingsError for faulty data files."""
+    counter = WorkerCounter()
+    keeper = MirrorKeeper(portal.reads.client, installation.settings.state_dir, installation.clock)
+
+    async def present(*, outcome: Outcome, actor: Actor) -> OutcomeView:
+        return await render_outcome(outcome, portal.naming, actor)
+
+    return Numbers(
+        keeper,
+        Analytics(counter, load_definitions()),
+        ReportNames(portal.naming, portal.reads.reference),
+        reads=portal.reads,
+        clock=installation.clock,
+        present=present,
+        close=counter.close,
+    )

@@ -1,0 +1,200 @@
+"""Answers reports: sees that the mirror is there and fresh, has it counted, and reads the records behind a number."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bitrix.errors import BitrixError
+from orchestrator.analytics.counting import CountingFailed
+from orchestrator.analytics.labels import Names
+from orchestrator.analytics.question_reader import Misunderstood
+from orchestrator.analytics.service import Analytics, Asker
+from orchestrator.analytics.stretches import Clock as ReportClock
+from orchestrator.analytics.words import say
+from orchestrator.directory.answers import OutcomeView
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
+from orchestrator.domain.outputs import Table
+from orchestrator.domain.report import ReportAnswer, ReportTrouble
+from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.language.text import Locale
+from orchestrator.mirror.keeper import MirrorKeeper
+from state.clock import Clock
+from state.mirror.file import MirrorError
+from state.mirror.reading import MirrorState
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+WAIT: Final = 25.0
+"""Seconds for which a person waits for a mirror that is being loaded; a small portal is loaded by then."""
+_LOOK: Final = 0.2
+_COMING: Final = frozenset({"waiting", "loading"})
+_CLOSED: Final = frozenset({"no_scope", "no_right", "absent"})
+MOST_LISTED: Final = 500
+_HISTORY_KEYS: Final = frozenset({"funnel", "at", "back"})
+_HISTORY_WORDS: Final = frozenset({"lost_from", "from_stage", "weighted", "weighted_by_history"})
+_PARTS: Final[Mapping[str, str]] = {"leads": "leads", "calls": "calls", "activities": "activities", "tasks": "tasks", "item:31": "invoices"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    method: str
+    entity: str
+    owner: str
+    fields: Sequence[str]
+
+
+_DEALS: Final = _Records(
+    "crm.deal.list", "deal", "ASSIGNED_BY_ID", ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID")
+)
+_LISTS: Final[Mapping[str, _Records]] = {
+    "deals": _DEALS,
+    "moves": _DEALS,
+    "leads": _Records(
+        "crm.lead.list", "lead", "ASSIGNED_BY_ID", ("ID", "TITLE", "NAME", "LAST_NAME", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID")
+    ),
+    "tasks": _Records("tasks.task.list", "task", "RESPONSIBLE_ID", ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID")),
+}
+"""What is counted → the list of its records; the others have no records that a person opens."""
+
+
+Present = Callable[..., Awaitable[OutcomeView]]
+"""Builds the table of a list that was read."""
+
+
+class Numbers:
+    """Its keeper begins with the first question: an installation in which nobody asks for numbers reads nothing for them."""
+
+    def __init__(
+        self,
+        keeper: MirrorKeeper,
+        analytics: Analytics,
+        names: Names,
+        *,
+        reads: PortalReader,
+        clock: Clock,
+        present: Present,
+        close: Callable[[], None],
+    ) -> None:
+        """`close` ends what counts; it may block."""
+        self._keeper = keeper
+        self._analytics = analytics
+        self._names = names
+        self._reads = reads
+        self._clock = clock
+        self._present = present
+        self._close = close
+        self._keeping: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Keep the mirror from now on."""
+        if self._keeping is None or self._keeping.done():
+            self._keeping = asyncio.get_running_loop().create_task(self._keeper.run(), name="mirror")
+
+    async def aclose(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeping
+        self._keeper.close()
+        await asyncio.to_thread(self._close)
+
+    async def answer(self, question: JsonObject, *, sees: frozenset[int] | None, zone: str, locale: Locale) -> ReportAnswer | ReportTrouble:
+        parts = list_parts(question)
+        mirror = await self._prepare(parts, locale)
+        if isinstance(mirror, ReportTrouble):
+            return mirror
+        asker = Asker(clock=self._build_clock(mirror, zone), sees=sees, locale=locale, names=self._names)
+        return await self._analytics.answer(self._keeper.file.path, dict(question), asker)
+
+    async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
+        """Those that the person may see now, the newest first. Raises BitrixError."""
+        locale = actor.locale
+        records = _LISTS.get(str(question.get("of")))
+        if records is None:
+            return ReportTrouble(code="no_records", text=say("troubles", "no_records", locale))
+        mirror = await self._prepare(list_parts(question), locale)
+        if isinstance(mirror, ReportTrouble):
+            return mirror
+        sees = find_visible_users(actor)
+        asker = Asker(clock=self._build_clock(mirror, actor.time_zone), sees=sees, locale=locale, names=self._names)
+        try:
+            ids = await self._analytics.list_records(self._keeper.file.path, dict(question), None, asker, limit=MOST_LISTED)
+        except (Misunderstood, CountingFailed) as failure:
+            return ReportTrouble(code="no_numbers", text=say("troubles", "no_numbers", locale), detail=str(failure))
+        # Whose a record is may have changed since the mirror was read.
+        owners = {} if sees is None else {f"@{records.owner}": sorted(sees)}
+        params: JsonObject = {"filter": {"@ID": list(ids), **owners}, "select": list(records.fields), "order": {"ID": "DESC"}}
+        rows = await self._reads.load_rows(records.method, params, limit=MOST_LISTED) if ids else []
+        outcome = Outcome(
+            effect_id="",
+            status="succeeded",
+            method=records.method,
+            call=params,
+            call_class="R",
+            entity=records.entity,
+            result=rows,
+            total=len(rows),
+        )
+        view = await self._present(outcome=outcome, actor=actor)
+        return view.table or Table()
+
+    async def _prepare(self, parts: Sequence[str], locale: Locale) -> MirrorState | ReportTrouble:
+        """Waits for the parts of the mirror that the question needs."""
+        try:
+            mirror = await self._wait_ready(parts)
+        except BitrixError as error:
+            log.warning("the mirror cannot be refreshed: %s", error, extra={"action": "mirror.unread"})
+            return ReportTrouble(code="unread", text=say("troubles", "unread", locale), detail=f"the portal cannot be read: {error.code}")
+        except MirrorError as error:
+            log.exception("the mirror cannot be used", extra={"action": "mirror.unusable"})
+            return ReportTrouble(code="no_numbers", text=say("troubles", "no_numbers", locale), detail=str(error))
+        if mirror is None:
+            return ReportTrouble(code="unread", text=say("troubles", "unread", locale), detail="the portal has not answered yet")
+        lacking = next((part for part in parts if mirror.parts[part].status in _CLOSED), "")
+        if lacking:
+            return ReportTrouble(
+                code=f"no_{lacking}",
+                text=say("troubles", "closed", locale, part=say("parts", lacking, locale)),
+                detail=f"the portal does not give {lacking} to this program: {mirror.parts[lacking].status}; say so, do not try again",
+            )
+        if not mirror.is_ready(*parts):
+            percent = mirror.measure_loaded(*parts)
+            detail = f"the numbers are being loaded for the first time, {percent} % are there; tell the person to ask again in some minutes"
+            return ReportTrouble(code="loading", text=say("troubles", "loading", locale, percent=percent), detail=detail)
+        return mirror
+
+    async def _wait_ready(self, parts: Sequence[str]) -> MirrorState | None:
+        """The state after at most `WAIT` seconds; None if nothing was read yet. May raise BitrixError and MirrorError."""
+        self.start()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + WAIT
+        while True:
+            mirror = await asyncio.to_thread(self._keeper.read_state)
+            if mirror is not None and mirror.as_of is not None and not any(mirror.parts[part].status in _COMING for part in parts):
+                await self._keeper.refresh_if_older()
+                return await asyncio.to_thread(self._keeper.read_state)
+            if loop.time() >= end:
+                return mirror
+            await asyncio.sleep(_LOOK)
+
+    def _build_clock(self, mirror: MirrorState, zone: str) -> ReportClock:
+        now = self._clock.now()
+        return ReportClock(now=max(now, mirror.as_of) if mirror.as_of is not None else now, zone=zone)
+
+
+def list_parts(question: JsonObject) -> tuple[str, ...]:
+    """The parts of the mirror without which the question has no answer."""
+    counted = str(question.get("of") or "deals")
+    words = {*_list_words(question.get("group_by")), *_list_words(question.get("measures"))}
+    has_history = counted == "moves" or bool(_HISTORY_KEYS & {key for key, setting in question.items() if setting is not None})
+    first = _PARTS.get(counted, "deals")
+    return (first, "history") if has_history or words & _HISTORY_WORDS else (first,)
+
+
+def _list_words(setting: object) -> list[str]:
+    return [str(word).removeprefix("share:") for word in (setting if isinstance(setting, list) else [setting])]
