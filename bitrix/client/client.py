@@ -65,6 +65,7 @@ class _Request:
     priority: Priority
     place: tuple[Priority, str]
     deadline: float
+    share: float
 
 
 def _utc_now() -> datetime:
@@ -141,7 +142,7 @@ class BitrixClient:
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
         asker = find_asker()
         place = (max(priority, asker.urgency) if repeatable else priority, asker.source)
-        request = _Request(method, body, extract_methods(method, params), repeatable, priority, place, deadline)
+        request = _Request(method, body, extract_methods(method, params), repeatable, priority, place, deadline, asker.share)
         attempts = AsyncRetrying(
             retry=partial(_may_repeat, request),
             stop=partial(self._is_over, request),
@@ -191,7 +192,7 @@ class BitrixClient:
 
     async def _attempt(self, request: _Request) -> Answer:
         self._check_open()
-        free_at = self._operating.find_free_time(request.methods.values())
+        free_at = self._operating.find_free_time(request.methods.values(), share=request.share)
         if free_at is not None:
             raise NotSent("Method is blocked due to operation time limit", code=TIME_LIMIT, free_at=free_at)
         await self._admit(request)
@@ -280,7 +281,7 @@ class BitrixClient:
         error = _find_error(state)
         code = error.code if isinstance(error, NotSent) else ""
         if code == TIME_LIMIT:
-            return self._operating.wait(request.methods.values())
+            return self._operating.wait(request.methods.values(), share=request.share)
         return min(_LONGEST_PAUSE, (1.0 if code else 0.5) * 2.0 ** (state.attempt_number - 1))
 
 

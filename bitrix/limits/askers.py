@@ -13,6 +13,8 @@ class Asker:
 
     source: str = ""
     urgency: Priority = Priority.INTERACTIVE
+    share: float = 1.0
+    """The part of a method's time budget that may be used up, by whomever, before its reads wait."""
     is_gone: bool = False
     _reads: set[asyncio.Timeout] = field(default_factory=set, repr=False)
 
@@ -24,7 +26,7 @@ class Asker:
                 read.reschedule(asyncio.get_running_loop().time())
 
     def renew(self) -> "Asker":
-        return Asker(source=self.source, urgency=self.urgency)
+        return Asker(source=self.source, urgency=self.urgency, share=self.share)
 
     @contextlib.asynccontextmanager
     async def stay(self) -> AsyncIterator[None]:

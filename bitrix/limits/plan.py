@@ -65,19 +65,19 @@ class OperatingTime:
             wait = _STEP
         self._budgets[method.lower()] = _Budget(math.inf, now + min(max(wait, _CUT), _LONGEST))
 
-    def wait(self, methods: Iterable[str]) -> float:
-        """Seconds until all these methods may run; 0 means now."""
-        now = self._clock()
+    def wait(self, methods: Iterable[str], *, share: float = 1.0) -> float:
+        """Seconds until all these methods may run; 0 means now. `share`: the part of the limit for this caller."""
+        now, limit = self._clock(), self._limit * share
         budgets = (self._budgets.get(method.lower()) for method in methods)
-        return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
+        return max((budget.free_at - now for budget in budgets if budget and budget.spent >= limit and budget.free_at > now), default=0.0)
 
     def list_spent(self) -> dict[str, float]:
         now = self._clock()
         return {method: budget.spent for method, budget in self._budgets.items() if budget.free_at > now}
 
-    def find_free_time(self, methods: Iterable[str]) -> datetime | None:
+    def find_free_time(self, methods: Iterable[str], *, share: float = 1.0) -> datetime | None:
         """None means now."""
-        wait = self.wait(methods)
+        wait = self.wait(methods, share=share)
         return self._now() + timedelta(seconds=wait) if wait else None
 
     def _record_budget(self, method: str, times: object) -> None:
