@@ -13,6 +13,7 @@ from state.mirror.rows import PersonRow, RateRow, StageRow
 from state.mirror.writing import MirrorWriter
 
 BOOKS_SECONDS: Final = 600
+FIELDS_SECONDS: Final = 6 * 3600
 MOST_FIELDS: Final = 40
 """List fields of a kind: each makes every page longer."""
 _LISTS: Final = frozenset({"enumeration", "crm_status", "boolean", "employee", "iblock_element", "iblock_section"})

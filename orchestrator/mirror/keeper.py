@@ -1,18 +1,27 @@
-"""Keeps the mirror: loads it, refreshes it when somebody asks and every fifteen minutes, begins anew when the file is gone."""
+"""Keeps the mirror: loads it, refreshes it when somebody asks and every fifteen minutes, begins anew when the file is gone.
+
+Of several processes one loads and one refreshes at a time; all read.
+"""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from bitrix.client.read_only import PortalCaller
-from orchestrator.mirror.load import begin_load, load_history, load_records
+from bitrix.errors import BitrixError
+from bitrix.limits.askers import Asker, ask_for
+from bitrix.limits.limiter import Priority
+from orchestrator.mirror.load import begin_load, load_history, load_records, must_begin
+from orchestrator.mirror.refresh import refresh
 from orchestrator.mirror.session import MirrorSession
+from orchestrator.mirror.sources import HISTORY
 from state.clock import Clock
-from state.mirror.file import MirrorDamaged, MirrorFile, NoMirror
+from state.mirror.file import DiskFull, MirrorDamaged, MirrorError, MirrorFile, NoMirror
 from state.mirror.reading import MirrorState, read_state
 from state.mirror.writing import MirrorWriter
 
@@ -20,15 +29,22 @@ log = logging.getLogger(__name__)
 
 ASKED_AGE: Final = timedelta(seconds=60)
 REFRESH_EVERY: Final = timedelta(minutes=15)
-_ROUND_SECONDS: Final = 60.0
+ROUND_SECONDS: Final = 60.0
+BUDGET_SHARE: Final = 0.4
+"""Of a method's time: batches under way when it is used up come on top, and the whole stays below a half."""
+_WAIT_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.2
+Pause = Callable[[float], Awaitable[None]]
+OLDER: Final = "older_history"
+NIGHT_HOURS: Final = frozenset({22, 23, 0, 1, 2, 3, 4, 5})
 
 
 class MirrorKeeper:
     """`client` refuses everything but reads. `folder` is STATE_DIR."""
 
-    def __init__(self, client: PortalCaller, folder: Path, clock: Clock) -> None:
+    def __init__(self, client: PortalCaller, folder: Path, clock: Clock, *, pause: Pause = asyncio.sleep) -> None:
         self.file = MirrorFile(folder, client.portal)
-        self._client, self._clock = client, clock
+        self._client, self._clock, self._pause = client, clock, pause
         self._session: MirrorSession | None = None
 
     def read_state(self) -> MirrorState | None:
@@ -39,18 +55,78 @@ class MirrorKeeper:
         except NoMirror:
             return None
 
-    async def load(self) -> None:
-        """Everything that is missing, whatever the hour; what a test and the bench call. May raise BitrixError and MirrorError."""
+    async def run(self) -> None:
+        """Until cancelled: load what is missing, refresh every fifteen minutes. A trouble is logged and tried again a minute later."""
+        while True:
+            with self.file.lease("load") as is_ours:
+                if is_ours:
+                    await self._run_round()
+            await self._pause(ROUND_SECONDS)
+
+    async def load(self, *, with_old_history: bool = True) -> None:
+        """Everything that is missing, at whatever hour. May raise BitrixError and MirrorError."""
+        await self._load_records()
         async with self._open_session() as session:
-            await begin_load(session)
-            await load_records(session)
             await load_history(session)
-            await load_history(session, "older_history")
+            if with_old_history:
+                await load_history(session, OLDER)
+
+    async def refresh_if_older(self, age: timedelta = ASKED_AGE) -> bool:
+        """Say whether the data is now at most so old; another process that refreshes is waited for. May raise BitrixError, MirrorError."""
+        for _ in range(int(_WAIT_SECONDS / _POLL_SECONDS)):
+            if not self.is_older(age):
+                return True
+            with self.file.lease("refresh") as is_ours:
+                if is_ours and self.is_older(age):
+                    async with self._open_session() as session:
+                        if session.writer.read_mark("as_of") is None:
+                            return False
+                        await refresh(session, self._clock.mark())
+                    return True
+            await self._pause(_POLL_SECONDS)
+        return False
+
+    def is_older(self, age: timedelta) -> bool:
+        """By a clock that nobody sets; True if there is no data, or it is of another machine or from before its start."""
+        state = self.read_state()
+        measured = None if state is None or not state.refreshed else self._clock.measure_since(state.refreshed)
+        return measured is None or not timedelta() <= measured <= age
 
     def close(self) -> None:
         if self._session is not None:
             self._session.writer.close()
             self._session = None
+
+    async def _run_round(self) -> None:
+        try:
+            with ask_for(Asker(source="mirror", urgency=Priority.BULK, share=BUDGET_SHARE)):
+                await self._load_records()
+                history = asyncio.create_task(self._load_history())
+                try:
+                    while not history.done():
+                        await self.refresh_if_older(REFRESH_EVERY)
+                        await asyncio.wait([history], timeout=ROUND_SECONDS)
+                    await history
+                finally:
+                    history.cancel()
+                    await asyncio.wait([history])
+        except DiskFull as error:
+            log.error("no room for the mirror: numbers stay as they were: %s", error, extra={"action": "mirror.disk_full"})  # noqa: TRY400 - the sentence says all
+        except (MirrorError, BitrixError) as error:
+            log.warning("the mirror cannot be kept now: %s", error, extra={"action": "mirror.in_doubt"})
+
+    async def _load_records(self) -> None:
+        async with self._open_session() as session:
+            if await session.write(partial(must_begin, session.writer)):
+                await begin_load(session)
+            await load_records(session)
+
+    async def _load_history(self) -> None:
+        async with self._open_session() as session:
+            await load_history(session)
+            state = await asyncio.to_thread(self.read_state)
+            if state is not None and state.is_ready(HISTORY.part) and is_night(state):
+                await load_history(session, OLDER)
 
     @contextlib.asynccontextmanager
     async def _open_session(self) -> AsyncIterator[MirrorSession]:
@@ -63,3 +139,8 @@ class MirrorKeeper:
             if isinstance(error, MirrorDamaged):
                 self.file.set_aside()
             raise
+
+
+def is_night(state: MirrorState) -> bool:
+    """Where the portal is."""
+    return state.as_of is not None and (state.as_of + timedelta(minutes=state.utc_offset_minutes)).hour in NIGHT_HOURS

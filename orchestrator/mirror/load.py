@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -14,13 +14,20 @@ from orchestrator.mirror.books import KnownBooks, build_commands, build_stage_co
 from orchestrator.mirror.parse_rows import PortalRow, parse_choices
 from orchestrator.mirror.session import MirrorSession, classify_refusal
 from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, MONTHS_FIRST, SOURCES, Source
-from state.mirror.reading import PartStatus
+from state.mirror.reading import PARTS, PartStatus
 from state.mirror.writing import MirrorWriter
 
 IN_FLIGHT: Final = 3
 """So many batches may still come when the share of the budget is used up."""
-NIGHT_HOURS: Final = frozenset({22, 23, 0, 1, 2, 3, 4, 5})
-"""By the portal's clock: then the old history is read."""
+AGAIN_SECONDS: Final = 6 * 3600
+"""Then it is asked again whether what could not be read can be."""
+
+
+def must_begin(writer: MirrorWriter) -> bool:
+    """Whether it is not known of every part if it can be read, or was asked long ago."""
+    statuses = {writer.read_mark(f"part.{part}") or "waiting" for part in PARTS}
+    age = int(writer.read_mark("as_of") or 0) - int(writer.read_mark("begun.at") or 0)
+    return "waiting" in statuses or (age >= AGAIN_SECONDS and not statuses <= {"ready", "loading"})
 
 
 async def begin_load(session: MirrorSession) -> None:
@@ -29,7 +36,8 @@ async def begin_load(session: MirrorSession) -> None:
     counts = [source.build_count(f"count-{source.part}") for source in SOURCES]
     outcomes = await session.ask([Command("time", "server.time", {}), *counts, *build_commands(known, with_fields=True)])
     now = parse_server_time(outcomes[0])
-    since = find_history_start(now)
+    stored = session.writer.read_mark("history.since")
+    since = datetime.fromtimestamp(int(stored), UTC) if stored else find_history_start(now)
     books = parse_books(outcomes)
     more = await session.ask(
         [
@@ -40,14 +48,22 @@ async def begin_load(session: MirrorSession) -> None:
     )
     all_books = parse_books([*outcomes, *more])
     moment = int(now.timestamp())
-    marks: dict[str, str | int | None] = {"history.since": int(since.timestamp()), **describe_clock(now)}
+    marks: dict[str, str | int | None] = describe_clock(now)
+    if stored is None:
+        marks |= {"as_of": moment, "history.since": int(since.timestamp())}
     for outcome in [*outcomes[1 : len(counts) + 1], *more[:2]]:
         marks |= _begin_part(session.writer, outcome, moment)
 
     def store() -> None:
         write_books(session.writer, all_books)
         session.writer.set_marks(
-            {**marks, **describe_fields(all_books.fields or {}, all_books.unread_fields), "books.at": moment, "as_of": moment}
+            {
+                **marks,
+                **describe_fields(all_books.fields or {}, all_books.unread_fields),
+                "books.at": moment,
+                "fields.at": moment,
+                "begun.at": moment,
+            }
         )
 
     await session.write(store)
@@ -106,7 +122,7 @@ async def load_records(session: MirrorSession) -> None:
 async def load_history(session: MirrorSession, part: str = HISTORY.part) -> None:
     """Of the last 13 months, or as part "older_history" what was before."""
     since = int(session.writer.read_mark("history.since") or 0)
-    moment = datetime.fromtimestamp(since).astimezone().isoformat()
+    moment = datetime.fromtimestamp(since, UTC).isoformat()
     await _load_source(session, HISTORY, part, {f"{'>=' if part == HISTORY.part else '<'}CREATED_TIME": moment})
     await session.write(lambda: session.writer.derive_chances(int(session.writer.read_mark(f"watermark.{DEALS.part}") or 0)))
 

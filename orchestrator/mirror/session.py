@@ -1,13 +1,13 @@
 """What loading and refreshing share: batches of reads, and writing in a thread, one portion at a time."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from bitrix.bulk.sender import LIMITS
+from bitrix.bulk.sender import LIMITS, Sender
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
-from bitrix.errors import RATE_LIMIT, TIME_LIMIT, NotSent, OutcomeUnknown
+from bitrix.errors import NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Priority
 from state.mirror.reading import PartStatus
 from state.mirror.writing import MirrorWriter
@@ -23,22 +23,27 @@ class MirrorSession:
 
     def __init__(self, client: PortalCaller, writer: MirrorWriter, priority: Priority = Priority.BULK) -> None:
         self.client, self.writer, self.priority = client, writer, priority
+        self._sender = Sender(client=client, priority=priority)
         self._lock = asyncio.Lock()
 
-    async def ask(self, commands: Sequence[Command], priority: Priority | None = None) -> list[CommandOutcome]:
-        """All answers, in order. Raises NotSent if a limit stopped one of them."""
+    async def ask(self, commands: Sequence[Command]) -> list[CommandOutcome]:
+        """All answers, in order, as `send` gives them."""
         outcomes: list[CommandOutcome] = []
         for start in range(0, len(commands), MAX_COMMANDS):
             part = commands[start : start + MAX_COMMANDS]
-            params = {"halt": 0, "cmd": build_cmd(part)}
-            answer = await self.client.call("batch", params, repeatable=True, priority=self.priority if priority is None else priority)
-            outcomes += read_answer(part, answer)
+            outcomes += await self.send(build_cmd(part))
+        return outcomes
+
+    async def send(self, cmd: Mapping[str, str]) -> list[CommandOutcome]:
+        """One batch. Every answer is a success or an error of its own; NotSent is raised if a limit stopped one of them."""
+        answer = await self._sender.read("batch", {"halt": 0, "cmd": dict(cmd)})
+        outcomes = read_answer([Command(key, text.partition("?")[0], {}) for key, text in cmd.items()], answer)
         for outcome in outcomes:
             if outcome.error in LIMITS:
-                raise NotSent(outcome.description, code=TIME_LIMIT if outcome.error == TIME_LIMIT else RATE_LIMIT)
+                raise NotSent(outcome.description, code=outcome.error)
             if outcome.status not in {"success", "error"}:
                 raise OutcomeUnknown(f"{outcome.method} is not in the answer")
-        return outcomes
+        return list(outcomes)
 
     async def write(self, work: Callable[[], T]) -> T:
         """In one transaction. A cancelled caller waits for its end: the connection is never used by two."""

@@ -23,7 +23,7 @@ MONTHS_FIRST: Final = 13
 """Of the history so many are read before the rest: this month and the same of last year."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:
     """`part` is the name in `MirrorState.parts`, `kind` that in `state.mirror.rows`."""
 

@@ -32,6 +32,8 @@ class MirrorState:
     """Moves before it are not there yet; None if all are."""
     unread_fields: int
     """List fields of the portal beyond those that are mirrored."""
+    refreshed: str
+    """The mark of the clock at the last refresh; "" before the first."""
     mirrored_fields: tuple[str, ...] = ()
     """"deal.UF_CRM_1": the list fields whose values stand in `choice`."""
 
@@ -55,6 +57,7 @@ def read_state(connection: sqlite3.Connection) -> MirrorState:
         calls="voximplant" if marks.get("calls") == "voximplant" else "activities",
         history_since=None if parts["older_history"].status == "ready" else _to_moment(since),
         unread_fields=int(marks.get("fields.unread", 0)),
+        refreshed=marks.get("refreshed", ""),
         mirrored_fields=tuple(marks.get("fields", "").split()),
     )
 

@@ -95,6 +95,12 @@ class MirrorWriter:
             self._connection.executemany(delete, ((kind, *fields, record) for record in records))
             self._connection.executemany("INSERT OR IGNORE INTO choice VALUES (?, ?, ?, ?)", choices)
 
+    def keep_choices(self, fields: Mapping[str, Sequence[str]]) -> None:
+        """Delete the values of all fields but these, which are given by kind."""
+        for kind, code in self._connection.execute("SELECT DISTINCT kind, field FROM choice").fetchall():
+            if code not in fields.get(kind, ()):
+                self._connection.execute("DELETE FROM choice WHERE kind = ? AND field = ?", (kind, code))
+
     def put_stages(self, stages: Sequence[StageRow]) -> None:
         """All stages of all kinds."""
         before = self._connection.execute("SELECT * FROM stage ORDER BY kind, funnel, code").fetchall()
