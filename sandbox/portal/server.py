@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import socket
 import sys
@@ -54,6 +55,7 @@ def run(port: int, settings: Settings, *, host: str = "127.0.0.1") -> int:
         return BUSY
     base = f"http://{host}:{listener.getsockname()[1]}"
     app = create_app(settings)
+    gc.freeze()  # the seeded records live as long as the process
     sys.stdout.write(json.dumps({"portal": base, "webhook": webhook_url(base)}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Door(app), log_level="critical", access_log=False, timeout_graceful_shutdown=1)

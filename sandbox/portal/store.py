@@ -136,6 +136,7 @@ class Store:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         # One event loop owns the connection; tests may build the portal in one thread and serve it in another.
+        self._is_kept = folder is not None
         self._db = sqlite3.connect(":memory:" if folder is None else folder / "portal.db", isolation_level=None, check_same_thread=False)
         self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;" + _TABLES)
         self._tables: dict[str, Table] = {}
@@ -194,14 +195,16 @@ class Store:
             number += len(kept)
             for row in kept:
                 table.put(row["ID"], row)
-            self._begin()
-            self._db.executemany("INSERT INTO record VALUES (?, ?, ?)", ((entity, row["ID"], orjson.dumps(row)) for row in kept))
+            if self._is_kept:
+                self._begin()
+                self._db.executemany("INSERT INTO record VALUES (?, ?, ?)", ((entity, row["ID"], orjson.dumps(row)) for row in kept))
         self._counters[entity] = max(number, self._counters.get(entity, 0))
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters[entity]))
 
     def contents(self) -> Contents:
         """Return all records and counters, for `refill`."""
-        return tuple(self._db.execute("SELECT entity, id, body FROM record ORDER BY entity, id")), tuple(self._counters.items())
+        bodies = ((kind, row["ID"], orjson.dumps(row)) for kind in sorted(self._tables) for row in self.walk(kind))
+        return tuple(bodies), tuple(self._counters.items())
 
     def refill(self, contents: Contents) -> None:
         """Load the contents of another store into this empty one, without notifying the watcher."""
@@ -209,7 +212,7 @@ class Store:
         for record in records:
             entity, row_id, body = record
             self.table(entity).put(row_id, orjson.loads(body))
-            self._write("INSERT INTO record VALUES (?, ?, ?)", record)
+            self._write_record("INSERT INTO record VALUES (?, ?, ?)", record)
         for counter in counters:
             self._counters[counter[0]] = counter[1]
             self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", counter)
@@ -222,7 +225,7 @@ class Store:
         """Delete one record. Raises KeyError if there is none."""
         before = self.table(entity).rows[row_id]
         self.table(entity).drop(row_id)
-        self._write("DELETE FROM record WHERE entity = ? AND id = ?", (entity, row_id))
+        self._write_record("DELETE FROM record WHERE entity = ? AND id = ?", (entity, row_id))
         self._tell(Change(entity, row_id, "delete", before, None))
 
     def remove_where(self, entity: str, wanted: Callable[[Row], bool]) -> int:
@@ -314,12 +317,18 @@ class Store:
     def _keep(self, action: str, entity: str, row_id: int, row: Row) -> None:
         before = self.table(entity).rows.get(row_id)
         self.table(entity).put(row_id, row)
-        self._write("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (entity, row_id, orjson.dumps(row)))
+        if self._is_kept:
+            self._write("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (entity, row_id, orjson.dumps(row)))
         self._tell(Change(entity, row_id, action, before, row))
 
     def _tell(self, change: Change) -> None:
         self.writes += 1
         self.watch(change)
+
+    def _write_record(self, statement: str, values: tuple[Any, ...]) -> None:
+        """Write to the table of records, unless this store lives in memory only: its records are in the tables above."""
+        if self._is_kept:
+            self._write(statement, values)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         self._begin()
