@@ -41,6 +41,7 @@ _PLAIN = frozenset(
         "made-more",
         "made-unshown",
         "list-is-whole",
+        "name-means-all",
         "only-own",
         "only-own-sought",
         "reminder-told",

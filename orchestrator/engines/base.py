@@ -104,6 +104,8 @@ class PlanStep(Stored):
     page: JsonObject | None = None
     replaces: str = ""
     """The waiting step that it withdraws, or that it stands for."""
+    namesakes: JsonObject = field(default_factory=dict)
+    """Names in its filter that stand for several records → the names of these."""
     problem: JsonObject | None = None
     """Why its reference could not be resolved: {code, args, detail}."""
 

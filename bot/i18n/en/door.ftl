@@ -170,6 +170,7 @@ which-user = Which employee “{ $name }”?
 which-stage = Which stage “{ $name }”?
 which-date = Which day is meant by “{ $words }”?
 which-sum = Which sum is “{ $words }”?
+name-means-all = “{ $name }” fits: { $labels }. All of them were looked at.
 too-many-found = { $count } records fit “{ $name }”. Please be more precise.
 not-found = I did not find “{ $name }” among the records you may see.
 user-not-found = I did not find an employee “{ $name }”.

@@ -222,7 +222,7 @@ class _Turn:
     ) -> None:
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
-        lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
+        lines = [turn_work.format_line(number, one.step.method, line, one.taken) for number, (one, line) in pairs]
         decided = iteration == self._ctx.told_iterations
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 
@@ -270,6 +270,7 @@ class _Turn:
             if is_listable(step.method, planned.group_by) and not planned.limit
             else None
         )
+        self._work.add_namesakes(planned.namesakes)
         read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source, limit=planned.limit)
         changes = self._ctx.count_changes(effect)
         return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as, changes=changes)

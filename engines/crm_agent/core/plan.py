@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
-from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, replace_references
+from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, list_namesakes, means_all, replace_references
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
 from engines.crm_agent.core.turn_work import Page, TurnWork
@@ -104,6 +104,8 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
         entry = entry.with_values(page={"first": planned.page.first, "hidden": planned.page.hidden, "seen": list(planned.page.seen)})
     if planned.replaces:
         entry = entry.with_values(replaces=planned.replaces)
+    if planned.namesakes:
+        entry = entry.with_values(namesakes=dict(planned.namesakes))
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
@@ -173,7 +175,7 @@ async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: 
         return settled
     if settled.problem is not None:
         return PlannedStep(slot=slot, step=whole, problem=settled.problem)
-    return PlannedStep(slot=slot, step=take_names(whole, settled.step.params), dates=settled.dates)
+    return replace(settled, step=take_names(whole, settled.step.params))
 
 
 async def _settle_step(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
@@ -187,6 +189,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
     step = replace(step, params=strip_letters(step.params))
     values: dict[str, object] = {}
     kinds: dict[str, str] = {}
+    namesakes: dict[str, str] = {}
     for reference in find_references(step.params):
         kinds[reference] = reference[1:].partition(":")[0]
         key = _build_choice_key(reference, step, values)
@@ -208,21 +211,30 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
                 kinds[reference] = resolution.target.rpartition(":")[0] or kinds[reference]
                 if resolution.target and resolution.named_by_person:
                     work.targets.add(resolution.target)
+            case Ambiguous() if means_all(reference, resolution, step):
+                values[reference] = [option.value for option in resolution.options]
+                namesakes[reference.partition(":")[2].strip()] = list_namesakes(resolution)
             case Ambiguous():
                 return NameQuestion(reference=key, several=resolution)
             case Unresolved():
                 return PlannedStep(slot=slot, step=step, problem=resolution)
             case _:
                 assert_never(resolution)
+    filled = _fill_references(step, values, kinds)
+    if isinstance(filled, Unresolved):
+        return PlannedStep(slot=slot, step=step, problem=filled)
+    dated = await _settle_dates(ctx, work, step=filled, slot=slot)
+    return replace(dated, namesakes=namesakes) if isinstance(dated, PlannedStep) else dated
+
+
+def _fill_references(step: Step, values: Mapping[str, object], kinds: Mapping[str, str]) -> Step | Unresolved:
     if doubled := find_doubled_keys(step.params, values):
-        problem = Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
-        return PlannedStep(slot=slot, step=step, problem=problem)
+        return Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
     bindings = {reference: to_binding(kinds[reference], value) for reference, value in values.items()}
     if wrong := next((bound_reference for bound_reference in find_bound_references(step.params) if not bindings.get(bound_reference)), ""):
         detail = f"{wrong} cannot stand where records are tied: a deal, lead, contact or company is needed"
-        return PlannedStep(slot=slot, step=step, problem=Unresolved(notice=Notice(code="link-unclear"), detail=detail))
-    params = replace_references(replace_bound_references(step.params, bindings), values)
-    return await _settle_dates(ctx, work, step=replace(step, params=params), slot=slot)
+        return Unresolved(notice=Notice(code="link-unclear"), detail=detail)
+    return replace(step, params=replace_references(replace_bound_references(step.params, bindings), values))
 
 
 def _build_choice_key(reference: str, step: Step, values: Mapping[str, object]) -> str:
@@ -287,6 +299,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             problem=entry.name_problem,
             page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
             replaces=entry.replaces,
+            namesakes=entry.namesakes,
             group_by=split_group(step)[1],
             limit=split_limit(step)[1],
         )

@@ -1,25 +1,33 @@
 """A step of a plan, and the references in its parameters, which stand for whole values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engines.crm_agent.core.turn_work import Page
-from orchestrator.directory.answers import Unresolved
+from orchestrator.directory.answers import Ambiguous, Unresolved
+from orchestrator.directory.current_records import is_binding_field
+from orchestrator.directory.date_places import split_operator
 from orchestrator.directory.field_references import replace_key
+from orchestrator.directory.value_references import find_fields
 from orchestrator.engines.crm_agent.blocks import Step
+from state.stored import JsonObject
 
 REFERENCE_SIGN: Final = "@"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step with `problem` is not run. `slot` is "<turn>/<iteration>/<step>", `dates` what its periods were taken for."""
+    """A step with `problem` is not run. `slot` is "<turn>/<iteration>/<step>", `dates` what its periods were taken for.
+
+    `namesakes`: names in its filter that stand for several records → the names of these.
+    """
 
     slot: str
     step: Step
     problem: Unresolved | None = None
     dates: tuple[str, ...] = ()
+    namesakes: JsonObject = field(default_factory=dict)
     group_by: str = ""
     """Counts the list by this field; "" for none."""
     limit: int = 0
@@ -28,6 +36,11 @@ class PlannedStep:
     replaces: str = ""
     """The confirmation that it withdraws, or that it stands for."""
 
+    @property
+    def taken(self) -> JsonObject:
+        """What its days and names were taken for, as the model is told."""
+        return {**({"dates": list(self.dates)} if self.dates else {}), **({"names": dict(self.namesakes)} if self.namesakes else {})}
+
 
 def replace_references(value: object, values: Mapping[str, object]) -> Any:
     if isinstance(value, str):
@@ -35,5 +48,37 @@ def replace_references(value: object, values: Mapping[str, object]) -> Any:
     if isinstance(value, Mapping):
         return {replace_key(key, values): replace_references(item, values) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [replace_references(item, values) for item in value]
+        return [one for item in value for one in _replace_element(item, values)]
     return value
+
+
+def _replace_element(element: object, values: Mapping[str, object]) -> Sequence[Any]:
+    """Several, where a name stands for several records."""
+    new = replace_references(element, values)
+    return new if isinstance(new, list) and isinstance(element, str) else [new]
+
+
+_NAMES: Final = ("@user:", "@deal:", "@lead:", "@contact:", "@company:", "@task:", "@stage:", "@category:")
+_MOST_NAMESAKES: Final = 20
+_FITS: Final = frozenset({"", "=", "@"})
+
+
+def means_all(reference: str, several: Ambiguous, step: Step) -> bool:
+    """Whether a name that fits several records stands in nothing but the filter of a list: then all of them are meant."""
+    conditions = find_fields(reference, step.params.get("filter"))
+    outside = find_fields(reference, {name: value for name, value in step.params.items() if name != "filter"})
+    return (
+        step.method.lower().endswith(".list")
+        and reference.startswith(_NAMES)
+        and not several.is_guess
+        and len(several.options) <= _MOST_NAMESAKES
+        and not outside
+        and all(operator in _FITS and not is_binding_field(name) for operator, name in map(split_operator, conditions))
+    )
+
+
+def list_namesakes(several: Ambiguous) -> str:
+    """Without what stands behind the names, unless that tells them apart."""
+    labels = [option.label for option in several.options]
+    names = [label.partition(" · ")[0] for label in labels]
+    return ", ".join(names if len(set(names)) == len(names) else labels)

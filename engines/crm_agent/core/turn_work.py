@@ -152,6 +152,11 @@ class TurnWork:
             )
         )
 
+    def add_namesakes(self, namesakes: JsonObject) -> None:
+        """The person reads for whom a name was taken."""
+        self.labels.extend(namesakes.values())
+        self.notices.extend(Notice(code="name-means-all", args={"name": name, "labels": labels}) for name, labels in namesakes.items())
+
     def add_texts(self, texts: Sequence[str]) -> None:
         self.runs |= hash_runs(texts)
 
@@ -240,10 +245,9 @@ class ObservationLine:
         return self.status == "ok" or self.is_denied or (self.notice is not None and self.notice.code in WITHDRAWN)
 
 
-def format_line(number: int, method: str, line: ObservationLine, dates: Sequence[str]) -> JsonObject:
-    """With what its days were taken for, so that the answer can name the period."""
-    details = {**line.told, "dates": list(dates)} if dates else line.told
-    return {"step": number, "method": method, "status": line.status, **details}
+def format_line(number: int, method: str, line: ObservationLine, taken: JsonObject) -> JsonObject:
+    """With what its days and names were taken for, so that the answer can name these."""
+    return {"step": number, "method": method, "status": line.status, **line.told, **taken}
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:

@@ -1,6 +1,8 @@
 """What the agent learns and passes on: names, choices, recorded plans, and the taint of other people's words."""
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -184,3 +186,46 @@ async def test_one_reference_is_resolved_once_in_a_step() -> None:
     assert [args["reference"] for args in asked] == ["@deal:Ромашка", "@stage:Успех"]
     assert asked[1]["params"]["id"] == 481
     assert ctx.effects[0].params == {"id": 481, "fields": {"A": 481, "STAGE_ID": "WON"}}
+
+
+ANNAS = Ambiguous(
+    ask=Notice(code="which-user", args={"name": "Анна"}),
+    options=(Option(value=7, label="Анна Ковалёва · Продажи"), Option(value=9, label="Анна Уварова · Склад")),
+)
+
+
+@pytest.mark.parametrize(
+    ("params", "sent"),
+    [
+        ({"filter": {"RESPONSIBLE_ID": "@user:Анна"}}, {"RESPONSIBLE_ID": [7, 9]}),
+        ({"filter": {"@RESPONSIBLE_ID": ["@me", "@user:Анна"]}}, {"@RESPONSIBLE_ID": [1, 7, 9]}),
+    ],
+)
+async def test_a_name_in_a_filter_that_fits_several_means_all_of_them(params: dict[str, Any], sent: Mapping[str, Any]) -> None:
+    """Nobody is asked; the person and the model read who they are."""
+    ctx = Fake(reply(step("crm.activity.list", **params)), reply(text="Вот."))
+    ctx.resolve = lambda **args: ANNAS if args["reference"] == "@user:Анна" else Resolved(value=1)
+    end = await run(ctx)
+    assert [effect.params["filter"] for effect in ctx.effects] == [sent]
+    names = "Анна Ковалёва, Анна Уварова"
+    assert list(end.reply.notices) == [Notice(code="name-means-all", args={"name": "Анна", "labels": names})]
+    assert f'"names": {{"Анна": "{names}"}}' in ctx.prompt()[-1]["content"]
+    (plan,) = [event for event in ctx.events if isinstance(event, PlanRecorded)]
+    assert plan.steps[0]["namesakes"] == {"Анна": names}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "several"),
+    [
+        ("tasks.task.list", {"filter": {"RESPONSIBLE_ID": "@user:Анна"}}, replace(ANNAS, is_guess=True)),
+        ("tasks.task.list", {"filter": {"!RESPONSIBLE_ID": "@user:Анна"}}, ANNAS),
+        ("tasks.task.list", {"filter": {"UF_CRM_TASK": "@contact:Анна"}}, ANNAS),
+        ("tasks.task.add", {"fields": {"TITLE": "Звонок", "RESPONSIBLE_ID": "@user:Анна"}}, ANNAS),
+        ("calendar.event.get", {"ownerId": "@user:Анна"}, ANNAS),
+    ],
+)
+async def test_a_name_that_is_a_guess_or_no_filter_is_asked_about(method: str, params: dict[str, Any], several: Ambiguous) -> None:
+    ctx = Fake(reply(step(method, **params)))
+    ctx.resolve = lambda **_: several
+    end = await run(ctx)
+    assert (end.reason, ctx.effects) == ("asked", [])
