@@ -13,6 +13,7 @@ from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.inputs import UNDO, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
+from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
@@ -88,7 +89,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
         return slot
     notice = _find_parts(effect, session, deps)
     if isinstance(notice, Notice):
-        return _Answer(notice=notice)
+        return _Answer(notice=await _name_field(notice, effect, actor, deps))
     try:
         records = await deps.records.load_records([part.target for part in notice])
         foreign = await _find_foreign_record(notice, records, actor, deps, session)
@@ -135,6 +136,24 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
     if session.now >= end:
         return Notice(code="undo-late", args={"at": format_iso(end)})
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
+
+
+async def _name_field(notice: Notice, effect: EffectRow, actor: Actor, deps: GateDeps) -> Notice:
+    """With the title of the field that cannot be put back; its code, if the portal does not tell."""
+    done, name = undo_policy.find_completed(effect), str(notice.args.get("field") or "")
+    leaves = undo_policy.list_leaves(done, deps.catalogue) if done is not None and name else ()
+    leaf = next((leaf for leaf in leaves if name in {to_field_code(leaf, written) for written in leaf.written_fields}), None)
+    if leaf is None:
+        return notice
+    try:
+        title = await name_field(leaf, name, _build_reader(actor, deps.names))
+    except BitrixError:
+        return notice
+    return notice.model_copy(update={"args": {**notice.args, "field": title}})
+
+
+def _build_reader(actor: Actor, names: Names) -> Reader:
+    return Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
 
 
 async def _find_foreign_record(
@@ -251,7 +270,7 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
 async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
     first = conflict.fields[0]
     record = records.get(first.part.target) or {}
-    reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    reader = _build_reader(actor, names)
     args = {
         "field": await name_field(first.part.call, first.name, reader),
         "now": shorten_value(await format_field_value(first.part.call, first.name, first.now, record, reader), actor.locale),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
-from bitrix.catalogue.names import is_custom_field
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import fields, multifields
@@ -18,6 +17,13 @@ from orchestrator.language.text import quote
 from state.stored import JsonObject
 
 _LONGEST: Final = 80
+WORDED: Final = frozenset({
+    "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY", "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY",
+    "ACCOMPLICES", "AUDITORS", "OBSERVERS", "STAGE_ID", "STATUS_ID", "STATUS", "CATEGORY_ID", "DEADLINE", "START_TIME", "END_TIME",
+    "CLOSEDATE", "BEGINDATE", "CLOSED", "COMPLETED", "COMPANY_ID", "CONTACT_ID", "CONTACT_IDS", "COMPANY_IDS", "ATTENDEES", "ROWS",
+    "PRODUCT_ROWS", "PHONE", "EMAIL", "FM", "DATE_CREATE", "DATE_MODIFY", "PROBABILITY", "OPENED", "GROUP_ID", "IS_PRIMARY", "ITEMS",
+})  # fmt: skip
+"""Fields with a word of their own in `gate-field`."""
 
 
 async def describe_field(
@@ -59,9 +65,10 @@ async def format_field_value(call: Call, name: str, now: object, record: JsonObj
 
 
 async def name_field(part: Call, name: str, reader: Reader) -> str:
-    """For `gate-field` in bot/i18n: the code of a field that the catalogue knows, the title of one of the company in quotation marks."""
-    title = await find_title(part, name, reader) if is_custom_field(name) else name
-    return to_field_code(part, name) if title == name else quote(title, reader.locale)
+    """For `gate-field` in bot/i18n: the code of a field that has a word there, the title of any other in quotation marks."""
+    code = to_field_code(part, name)
+    title = code if code in WORDED else await find_title(part, name, reader)
+    return code if title in {code, name} else quote(title, reader.locale)
 
 
 async def find_title(part: Call, name: str, reader: Reader) -> str:

@@ -174,7 +174,7 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
     """A call is undone as a whole or not at all, with the reason. Never raises."""
     if parse_undo_slot(done.slot):
         return Notice(code="undo-of-undo")
-    leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
+    leaves = [leaf for leaf in list_leaves(done, catalogue) if not leaf.reads_only]
     if not leaves:
         return Notice(code="undo-unsupported", args={"method": done.method})
     if any(report.get("status") != "success" for report in done.commands):
@@ -220,7 +220,7 @@ def _from_entry(entry: Card) -> CompletedCall:
     )
 
 
-def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
+def list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
     if done.method != "batch":
         yield from _build_leaf("", done.method, done.params, catalogue)
         return

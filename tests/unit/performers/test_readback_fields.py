@@ -71,7 +71,8 @@ async def test_what_a_new_record_lacks_is_named(
     assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
     if unchanged:
         assert found.reason.code == ("changed-otherwise" if "STAGE_ID" in unchanged else "not-taken")
-        assert found.reason.args.get("field", unchanged[0]) == unchanged[0]
+        words = {"COMMENTS": "«Комментарий»"}
+        assert found.reason.args.get("field", unchanged[0]) == words.get(unchanged[0], unchanged[0])
         assert unchanged[0] in found.detail
 
 

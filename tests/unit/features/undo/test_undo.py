@@ -1,15 +1,20 @@
 """Taking back what was done: exactly what stood there returns, by a card like any other, or nothing happens and it is said why."""
 
 import copy
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bot.i18n.translate import Translator
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
+from orchestrator.domain.outputs import Reply
 from orchestrator.gate.undo import undo_policy
 from state.clock import generate_id
 from state.sql.erasure import KEPT_CALL_FIELDS
-from tests.unit.features.undo.undo_kit import cards, cmd, codes, done, pressed, restored, undo, update
+from tests.unit.features.undo.undo_kit import Office, cards, cmd, codes, done, pressed, restored, undo, update
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, press
 from tests.unit.spine_portal import Held, cut
 
@@ -107,7 +112,7 @@ async def test_a_batch_is_undone_as_a_batch(office: World) -> None:
     [
         ({"OPPORTUNITY": "1700000.00"}, "OPPORTUNITY", "1\u00a0700\u00a0000\u00a0₽"),
         ({"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
-        ({"TITLE": "`*_[x](y)_*` ✅"}, "TITLE", "`*_[x](y)_*` ✅"),
+        ({"TITLE": "`*_[x](y)_*` ✅"}, "«Название»", "`*_[x](y)_*` ✅"),
     ],
 )
 async def test_what_somebody_changed_since_is_not_overwritten(office: World, changed: dict[str, str], field: str, now: str) -> None:
@@ -215,6 +220,40 @@ async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office
     assert codes(await pressed(office, effect_id)) == ["undo-refused", code]
 
 
+TITLES = {"UF_CRM_FILE": "Договор", "UF_CRM_UNSEEN": "Откуда узнали", "UF_CRM_LIST": "Услуги"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "sentence"),
+    [
+        ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_FILE": "x"}}, "прежнее значение: поле «Договор»"),
+        ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_UNSEEN": "x"}}, "что было раньше: поле «Откуда узнали»"),
+        ("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "x"}}, "что было раньше: поле «Комментарий»"),
+        ("batch", {"cmd": cmd("crm.deal.update?id=481&fields[UF_CRM_LIST][0]=3")}, "прежнее значение: поле «Услуги»"),
+    ],
+)
+async def test_why_nothing_is_taken_back_is_said_with_the_fields_title(
+    office: World, monkeypatch: pytest.MonkeyPatch, method: str, params: Any, sentence: str
+) -> None:
+    """As it stands on the portal's form and on cards, never by its code."""
+    perform = Office.perform
+
+    def list_fields(portal: Office, called: str, given: dict[str, Any]) -> Any:
+        if called != "crm.deal.fields":
+            return perform(portal, called, given)
+        own = {name: {"type": "string", "title": name, "formLabel": title} for name, title in TITLES.items()}
+        return {**own, "COMMENTS": {"type": "string", "title": "Комментарий"}}
+
+    monkeypatch.setattr(Office, "perform", list_fields)
+    office.portal.records[DEAL].update({"UF_CRM_FILE": {"id": 1, "url": "/x"}, "UF_CRM_LIST": []})
+    office.portal.records[DEAL].pop("COMMENTS", None)
+    effect_id = await done(office, effect(method, params))
+    (reply,) = [row for row in await pressed(office, effect_id) if row.kind == "reply"]
+    text = to_plain_text(render_reply(Reply.model_validate(reply.body), Translator("ru")))
+    assert sentence in text
+    assert not re.search("[A-Z]+_[A-Z]+", text)
+
+
 OVERTAKEN = [
     (
         update({"OPPORTUNITY": 1_500_000}),
@@ -225,7 +264,7 @@ OVERTAKEN = [
     ),
     (update({"OPPORTUNITY": 1_500_000}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
     (update({"OPPORTUNITY": 1_500_000, "CURRENCY_ID": "EUR"}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
-    (update({"TITLE": "Ромашка-2"}), DEAL, {"TITLE": "Ромашка-3"}, "TITLE", "Ромашка-3"),
+    (update({"TITLE": "Ромашка-2"}), DEAL, {"TITLE": "Ромашка-3"}, "«Название»", "Ромашка-3"),
     (effect("tasks.task.start", {"taskId": 8017}), TASK, {"status": "5"}, "STATUS", "завершена"),
 ]
 
