@@ -32,6 +32,7 @@ _ADDRESS: Final = re.compile(r"(.+?)\|(?:-?[0-9.]+;-?[0-9.]+)?(?:\|[0-9]*)?", re
 """«Москва, Тверская, 1|55.76;37.6|12»: coordinates and the number of the stored address are for programs."""
 _CODED: Final = re.compile(r"(?:(CO|SI|[DCLQ]|T[0-9a-f]{1,8})_)?([1-9][0-9]{0,14})", re.ASCII)
 _CODES: Final = {"D": "deal", "C": "contact", "L": "lead", "CO": "company", "Q": "item:7", "SI": "item:31"}
+_TEXT: Final = "string"
 _SETTINGS: Final = {
     "LEAD": "lead",
     "DEAL": "deal",
@@ -60,6 +61,8 @@ async def describe_value(value: object, field: Field, names: "Naming", place: Va
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
     titles = await _find_linked_titles(several[:_MOST_NAMED], field, names)
+    if field.type == _TEXT:  # it may be a mere number of the company's: what is written stands beside its title
+        titles = {text: f"{title} ({text})" for text, title in titles.items() if not title.startswith("№")}
     words = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST_NAMED]]
     if not words or all(item is None for item in words):
         return None
@@ -144,6 +147,8 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
         kind = f"item:{parent}"
     elif field.type == "crm":
         kind = (_CODES.get(coded[1]) or f"item:{int(coded[1][1:], 16)}") if coded[1] else _find_only_kind(field.settings)
+    elif field.type == _TEXT and coded[1] in _CODES:
+        kind = _CODES[coded[1]]
     else:
         return None
     return (kind, int(coded[2])) if kind else None

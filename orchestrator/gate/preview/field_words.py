@@ -11,7 +11,16 @@ from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.preview.format_values import EMPTY, Context, Reader, format_own_value, format_plain, format_value, shorten_value
+from orchestrator.gate.preview.format_values import (
+    EMPTY,
+    Context,
+    Reader,
+    format_own_value,
+    format_plain,
+    format_value,
+    shorten_value,
+    unescape_value,
+)
 from orchestrator.gate.preview.list_changes import find_list_label, format_list
 from orchestrator.language.text import quote
 from state.stored import JsonObject
@@ -60,8 +69,8 @@ async def format_field_value(call: Call, name: str, now: object, record: JsonObj
         elements = [part.value for part in multifields.parse_elements(record) if part.kind == name.upper()] if isinstance(now, list) else []
         return format_plain(elements if isinstance(now, list) else now, reader)
     if info is None:
-        return await format_own_value(name, now, context=context, reader=reader)
-    return await format_value(now, info.kind, context=context, reader=reader)
+        return await format_own_value(name, unescape_value(now), context=context, reader=reader)
+    return await format_value(unescape_value(now), info.kind, context=context, reader=reader)
 
 
 async def name_field(part: Call, name: str, reader: Reader) -> str:

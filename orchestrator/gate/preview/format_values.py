@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from html import unescape
 from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
@@ -102,6 +103,13 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
 def format_plain(value: object, reader: Reader) -> str:
     """The whole of any JSON value, hidden characters visible, one line for each element of a list."""
     return join_lines([_flatten(item) for item in value] if isinstance(value, list) else [_flatten(value)], reader)
+
+
+def unescape_value(value: object) -> object:
+    """As people read what the portal gives with entities; never for what is sent."""
+    if isinstance(value, list):
+        return [unescape_value(item) for item in value]
+    return unescape(value) if isinstance(value, str) else value
 
 
 def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False) -> str:

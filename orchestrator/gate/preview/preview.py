@@ -33,6 +33,7 @@ from orchestrator.gate.preview.format_values import (
     format_steps,
     format_value,
     join_lines,
+    unescape_value,
 )
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
@@ -257,7 +258,9 @@ async def _build_line(
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
         before = UNKNOWN[reader.locale] if call.targets and (param.is_field or words is None) else ""
     else:
-        before = await show(_find_present_value(call, record, name), context or _build_context(call, record, {}), record)
+        present = _find_present_value(call, record, name)
+        read = present if (plain := unescape_value(present)) == value else plain
+        before = await show(read, context or _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**param.siblings, **field_values}), param.siblings)
     line = PreviewLine(field=name, name=title, before=before, after=after)
     return mark_old_text(line, _count_lost(call, param, kind, record), is_outward="N" in call.classes) if param.is_written else line
@@ -267,7 +270,7 @@ def _count_lost(call: Call, param: ShownParam, kind: str, record: JsonObject | N
     kinds = {kind, _find_kind(call, param.name)}
     if record is None or not param.is_written or not kinds <= _PLAIN_KINDS:
         return 0
-    return count_lost(_find_present_value(call, record, param.name), param.value, is_prose="prose" in kinds)
+    return count_lost(unescape_value(_find_present_value(call, record, param.name)), param.value, is_prose="prose" in kinds)
 
 
 def _has_parts(value: object) -> bool:

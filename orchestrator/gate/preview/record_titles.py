@@ -1,6 +1,7 @@
 """The title for a card's heading: the present one, or that of a new record."""
 
 import logging
+from html import unescape
 from typing import Final
 
 from bitrix.client.batch import find_references
@@ -87,7 +88,7 @@ async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> st
 
 def _extract_title(record: JsonObject, name: str) -> str:
     present_title = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
-    return ", ".join([present_title or _join_name(record, name), *name_organisation(record)])
+    return unescape(", ".join([present_title or _join_name(record, name), *name_organisation(record)]))
 
 
 def _join_name(record: JsonObject, name: str) -> str:

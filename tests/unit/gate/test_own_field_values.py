@@ -18,9 +18,10 @@ from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import effect
 
 BORIS = Actor(key="tg:1007", name="Борис Орлов", bitrix_user_id=7, sees="all")
-SUM, MANY, FILE, PLACE = "UF_CRM_1700000002", "UF_CRM_1700000001", "UF_CRM_1700000006", "UF_CRM_1700000007"
+SUM, MANY, FILE, PLACE, LINK = "UF_CRM_1700000002", "UF_CRM_1700000001", "UF_CRM_1700000006", "UF_CRM_1700000007", "UF_CRM_1700000008"
 FIELDS = {
     "ID": {"type": "integer", "isReadOnly": True},
+    "TITLE": {"type": "string"},
     SUM: {"type": "money", "isDynamic": True, "formLabel": "Аванс"},
     MANY: {
         "type": "enumeration",
@@ -30,6 +31,7 @@ FIELDS = {
         "items": [{"ID": "1", "VALUE": "Монтаж &quot;срочный&quot;"}],
     },
     FILE: {"type": "file", "isDynamic": True, "formLabel": "Договор"},
+    LINK: {"type": "string", "isDynamic": True, "formLabel": "Откуда"},
     PLACE: {"type": "address", "isDynamic": True, "formLabel": "Адрес"},
 }
 CONTRACT = {"id": 12, "showUrl": "/bitrix/show?auth=x", "downloadUrl": "/rest/download?token=secret"}
@@ -105,12 +107,29 @@ async def read_line(desk: Desk, present: object, value: object, name: str) -> tu
         (MANY, False, [1], ('Услуги "под ключ"', "—", 'Монтаж "срочный"')),
         (FILE, CONTRACT, {"fileData": ["a.txt", "YWJj"]}, ("Договор", "файл №12", "файл «a.txt»")),
         (FILE, False, ["a.txt", "YWJj"], ("Договор", "—", "файл «a.txt»")),
+        (LINK, "D_423", "C_43", ("Откуда", "Северный ветер (D_423)", "Иван Кузнецов (C_43)")),
+        (LINK, "L_987654", "D-423", ("Откуда", "L_987654", "D-423")),
+        (LINK, "M &amp; B", "M & N", ("Откуда", "M & B", "M & N")),
         (PLACE, "Москва, Тверская, 1|55.76;37.6|12", "Тула, Мира, 2", ("Адрес", "Москва, Тверская, 1", "Тула, Мира, 2")),
     ],
 )
 async def test_values_stand_on_cards_in_words(desk: Desk, name: str, present: object, value: object, shown: tuple[str, str, str]) -> None:
-    """No «False», no «|RUB», no addresses of files, no coordinates, no entities."""
+    """No «False», no «|RUB», no addresses of files, no coordinates, no entities, no codes of records."""
     assert await read_line(desk, present, value, name) == shown
+
+
+async def test_what_is_sent_stands_as_it_is_sent(desk: Desk) -> None:
+    """Only what the portal holds is read without entities, and not where the entities are all that changes."""
+    written = "Кабель &quot;АВВГ&quot;"
+    assert (await read_line(desk, "Кабель &quot;ВВГ&quot;", written, "TITLE"))[1:] == ('Кабель "ВВГ"', written)
+    assert (await read_line(desk, "Кабель &quot;ВВГ&quot;", 'Кабель "ВВГ"', "TITLE"))[1:] == ("Кабель &quot;ВВГ&quot;", 'Кабель "ВВГ"')
+
+
+async def test_a_heading_names_its_record_without_entities(desk: Desk) -> None:
+    """«Изменить сделку «Кабель "ВВГ"»»."""
+    hold(desk, TITLE="Кабель &quot;ВВГ&quot;")
+    given = effect("crm.deal.update", {"id": 423, "fields": {"TITLE": "x"}}, requires_confirmation=True)
+    assert desk.card(await desk.world.submit(desk.session, given, actor=BORIS)).preview["title"] == 'Кабель "ВВГ"'
 
 
 async def test_a_file_in_place_of_a_file_asks(desk: Desk) -> None:
