@@ -128,7 +128,7 @@ def _fetch(connection: sqlite3.Connection, statement: Statement) -> list[tuple[o
 def _count(connection: sqlite3.Connection, job: Job) -> Findings:
     now = _fetch_groups(connection, job.groups, job.key_count)
     before = _fetch_groups(connection, job.groups_before, job.key_count) if job.groups_before else None
-    if before is not None and job.axis_place is not None:
+    if before is not None and job.axis:
         before = _move_along_axis(before, job)
     total = _fetch_groups(connection, job.total, 0).get((), _build_nothing(job))
     total_before = _fetch_groups(connection, job.total_before, 0).get((), _build_nothing(job)) if job.total_before else None
