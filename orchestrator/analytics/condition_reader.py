@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Final, Protocol, cast
+from typing import Final, cast
 from zoneinfo import ZoneInfo
 
-from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.names import DIMENSION_SYNONYMS, show_name, suggest_name
 from orchestrator.analytics.question import Condition, Operator
+from orchestrator.analytics.reading import Reading
 from orchestrator.analytics.stretches import Clock, UnclearStretch, read_stretch
 from orchestrator.analytics.vocabulary import Field, Subject
 
@@ -21,16 +21,6 @@ _MOST_VALUES: Final = 500
 _MOST: Final = 2**62
 _EMPTY: Final = (None, "", "null", False)
 _YES: Final = {1: 1, "Y": 1, "1": 1, "true": 1, 0: 0, "N": 0, "0": 0, "false": 0}  # True is 1
-
-
-class Reading(Protocol):
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def facts(self) -> Facts: ...
-
-    def blame(self, fault: str) -> None: ...
 
 
 class _Unfit(Exception):
@@ -90,8 +80,8 @@ def _find_field(name: str, subject: Subject, own_fields: tuple[str, ...]) -> Fie
         return subject.fields["OPPORTUNITY"]
     known = [*subject.fields, *own_fields, *subject.dimensions]
     raise _Unfit(
-        f'filter: {subject.name} have no field "{show_name(name)}"{suggest_name(name, known)} '
-        f"Fields: {', '.join([*subject.fields, *own_fields[:5]])}"
+        f'filter: {subject.name} have no field "{show_name(name)}"{suggest_name(name, known)}, '
+        f"fields: {', '.join([*subject.fields, *own_fields[:5]])}"
     )
 
 

@@ -83,9 +83,9 @@ def find_nearest(name: str, known: Iterable[str]) -> str:
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
-    """«; did you mean "deals"?», or nothing."""
+    """« (did you mean "deals"?)», or nothing."""
     nearest = find_nearest(name, known)
-    return f', did you mean "{nearest}"?' if nearest else ""
+    return f' (did you mean "{nearest}"?)' if nearest else ""
 
 
 def show_name(name: object) -> str:

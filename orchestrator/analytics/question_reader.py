@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, Literal, cast, get_args
 
@@ -20,6 +20,7 @@ from orchestrator.analytics.names import (
 )
 from orchestrator.analytics.question import MOST_GROUPS, MOST_MEASURES, Group, MeasureChoice, Order, Plan, Question, State
 from orchestrator.analytics.question_rules import apply_rules
+from orchestrator.analytics.reading import Misunderstood, Reading
 from orchestrator.analytics.stretches import Clock, Stretch, UnclearStretch, align_stretch, find_compared, read_stretch
 from orchestrator.analytics.vocabulary import STRETCHES, TIME_UNITS, Subject
 from orchestrator.analytics.work_subjects import ACTIVITIES, CALLS, TASKS
@@ -38,36 +39,7 @@ _IDLE: Final = re.compile(r"([a-z_]+):([0-9]{1,4})", re.ASCII)
 _AHEAD: Final = frozenset({"expected", "deadline"})
 _MOST_TOP: Final = 200
 _MOST_PLAN: Final = 10.0**15
-_MOST_FAULTS: Final = 4
 _SHOWS: Final = ("auto", *get_args(Shown))
-
-
-class Misunderstood(Exception):
-    """The message is one English sentence: all that is wrong."""
-
-
-@dataclass(slots=True)
-class Reading:
-    """`faults` gathers what is wrong, so that one repair may mend all."""
-
-    clock: Clock
-    facts: Facts
-    faults: list[str] = field(default_factory=list)
-
-    def blame(self, fault: str) -> None:
-        if fault not in self.faults:
-            self.faults.append(fault)
-
-    def finish(self) -> None:
-        if self.faults:
-            raise Misunderstood("; ".join(fault.rstrip(".") for fault in self.faults[:_MOST_FAULTS]) + ".")
-
-
-def merge_question(last: JsonObject, changes: JsonObject) -> dict[str, object]:
-    """`null` removes a key; another subject starts anew."""
-    if "of" in changes and changes["of"] != last.get("of"):
-        last = {}
-    return {key: value for key, value in {**last, **changes}.items() if value is not None}
 
 
 def read_question(params: object, clock: Clock, facts: Facts) -> Question:
@@ -77,7 +49,7 @@ def read_question(params: object, clock: Clock, facts: Facts) -> Question:
         raise Misunderstood('a report is an object such as {"of":"deals","where":"won","period":"@date:this quarter","measures":["sum"]}.')
     unknown = [key for key in params if key not in KEYS]
     for key in unknown:
-        reading.blame(f'report has no key "{show_name(key)}"{suggest_name(str(key), KEYS)} Keys: {", ".join(KEYS)}')
+        reading.blame(f'report has no key "{show_name(key)}"{suggest_name(str(key), KEYS)}, keys: {", ".join(KEYS)}')
     asked = {str(key): value for key, value in params.items() if key in KEYS and value not in (None, [], "", {})}
     subject = _read_subject(asked.get("of"), reading)
     question = _read_names(asked, subject, reading)
@@ -138,7 +110,7 @@ def _read_states(words: object, subject: Subject, reading: Reading) -> Sequence[
         code = "done" if code == "closed" and "done" in subject.states else code
         if code not in subject.states or code in VARIANTS:
             possible = f"{subject.name} know {', '.join(known)}" if known else f'{subject.name} take no "where"'
-            reading.blame(f'"where" has no "{show_name(word)}"{suggest_name(name, subject.states)} {possible}')
+            reading.blame(f'"where" has no "{show_name(word)}"{suggest_name(name, subject.states)}, {possible}')
         elif code == "idle" and not days:
             reading.blame('"idle" needs a number of days, such as "idle:30"')
         elif code != "idle" and matched is not None:
@@ -173,8 +145,8 @@ def _read_group(name: str, subject: Subject, reading: Reading) -> Group | None:
     dates = "/".join(subject.times)
     fields = f", a list field ({', '.join(own_fields[:5])})" if own_fields and subject.name != "moves" else ""
     reading.blame(
-        f'{subject.name} cannot be grouped by "{show_name(name)}"{suggest_name(low, [*known, *own_fields])} '
-        f"Possible: {', '.join(known)}{fields}, or {dates}:month"
+        f'{subject.name} cannot be grouped by "{show_name(name)}"{suggest_name(low, [*known, *own_fields])}, '
+        f"possible: {', '.join(known)}{fields}, or {dates}:month"
     )
     return None
 
@@ -193,7 +165,7 @@ def _read_measures(words: object, subject: Subject, reading: Reading) -> Sequenc
         if code not in subject.measures or code in VARIANTS:
             known = [known for known in subject.measures if known not in VARIANTS]
             reading.blame(
-                f'{subject.name} have no measure "{show_name(name)}"{suggest_name(bare, known)} Measures: {", ".join(known)}, share:X'
+                f'{subject.name} have no measure "{show_name(name)}"{suggest_name(bare, known)}, measures: {", ".join(known)}, share:X'
             )
         elif is_share and subject.measures[code].how != "add":
             reading.blame(f'share of "{code}" makes no sense: it cannot be added up')
@@ -249,6 +221,7 @@ def _read_stretch(words: object, key: str, by: str, reading: Reading) -> Stretch
         return read_stretch(words, reading.clock, "ahead" if by in _AHEAD else "back")
     except UnclearStretch as unclear:
         reading.blame(f'"{key}": {unclear}')
+        reading.period = words if isinstance(words, str) else ""
         return None
 
 
