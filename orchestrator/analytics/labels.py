@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.findings import Found
@@ -29,6 +30,24 @@ _FIELD_DIMENSIONS: Final[Mapping[str, str]] = {
     "CURRENCY_ID": "currency",
     "TYPE_ID": "type",
     "STAGE_SEMANTIC_ID": "status",
+    "STATUS_SEMANTIC_ID": "status",
+    "COMPLETED": "status",
+    "CALL_TYPE": "direction",
+    "DIRECTION": "direction",
+    "ID": "number",
+    "OPPORTUNITY": "amount",
+    "SUM": "amount",
+    "PROBABILITY": "probability",
+    "DATE_CREATE": "created",
+    "CREATED": "created",
+    "CREATED_DATE": "created",
+    "CLOSEDATE": "expected",
+    "MOVED_TIME": "moved",
+    "LAST_ACTIVITY_TIME": "active",
+    "CALL_START_DATE": "started",
+    "START_TIME": "started",
+    "CLOSED_DATE": "done",
+    "CALL_DURATION": "duration",
 }
 
 
@@ -51,6 +70,7 @@ class Labels:
     names: Names
     facts: Facts
     locale: Locale
+    zone: str
 
     async def name_rows(self, question: Question, rows: Sequence[Found]) -> list[tuple[str, ...]]:
         columns = []
@@ -110,6 +130,8 @@ class Labels:
         words = find_words("dimensions", self.locale)
         title = words.get(code) or await self.names.find_field_title(question.subject.record, condition.code) or condition.code
         values = await self._name_values(question, code, condition)
+        if condition.values == (None,) and condition.operator == "not_in":
+            return f"{title}: {say('answer', 'present', self.locale)}"
         excluding = f"{say('answer', 'excluding', self.locale)} " if condition.operator == "not_in" else ""
         sign = "" if condition.operator in {"in", "not_in"} else f" {condition.operator} "
         return f"{title}{sign or ': '}{excluding}{', '.join(values)}"
@@ -124,6 +146,10 @@ class Labels:
         else:
             named = {}
         shown = condition.values
+        if condition.field.kind == "moment":
+            return [format_date(datetime.fromtimestamp(int(value or 0), ZoneInfo(self.zone)).date(), self.locale) for value in shown]
+        if condition.field.kind == "day":
+            return [format_date(date.fromisoformat(str(value)), self.locale) for value in shown]
         if condition.field.kind == "money":
             return [empty if value is None else f"{int(value) / 100:,.0f}".replace(",", "\u00a0") for value in shown]
         return [empty if value is None else named.get(str(value), str(value)) for value in shown]

@@ -15,8 +15,7 @@ from orchestrator.domain.report import ReportPeriod, Unit
 from orchestrator.language.text import Locale
 
 DAY: Final = timedelta(days=1)
-_MONEY: Final = frozenset({"sum", "avg", "median", "max", "won_sum", "lost_sum", "weighted"})
-_A_WEEK: Final = 7
+_DEFINED_GROUPS: Final = frozenset({"customer", "lost_from", "department"})
 
 
 def name_subject(question: Question, locale: Locale) -> str:
@@ -35,6 +34,10 @@ def name_measure(choice: MeasureChoice, locale: Locale) -> str:
     return say("measures", "share", locale, measure=label) if choice.is_share else label
 
 
+def name_with_measure(question: Question, locale: Locale) -> str:
+    return f"{name_subject(question, locale)}: {name_measure(question.measures[0], locale)}"
+
+
 async def write_title(question: Question, labels: Labels) -> str:
     locale = labels.locale
     subject = name_subject(question, locale)
@@ -43,19 +46,20 @@ async def write_title(question: Question, labels: Labels) -> str:
     if question.at_unit or question.at_moment:
         subject = str(find_words("subjects_in_state", locale)["deals"]["open"])
     measures = ", ".join(name_measure(choice, locale) for choice in question.measures[:2])
-    by = " ".join(await _name_groups(question, labels))
+    by = await _name_groups(question, labels)
     title = f"{subject}: {measures}" + (f" {by}" if by else "")
     if question.funnel is not None:
         names = await labels.names.find_names("funnel", "deal", [str(question.funnel)])
         return say("answer", "funnel_title", locale, funnel=names.get(str(question.funnel)) or f"№{question.funnel}")
     if question.per is not None:
-        return say("answer", "per_title", locale, title=title, second=name_subject(question.per, locale).lower())
+        return say("answer", "per_title", locale, title=title, second=name_with_measure(question.per, locale).lower())
     if question.has_classes:
         return say("answer", "abc_title", locale, title=title)
     return say("answer", "plan_title", locale, title=title) if question.plan else title
 
 
-async def _name_groups(question: Question, labels: Labels) -> list[str]:
+async def _name_groups(question: Question, labels: Labels) -> str:
+    """«по менеджерам и источникам»."""
     words = find_words("by_dimension", labels.locale)
     names = []
     for group in question.groups:
@@ -64,7 +68,8 @@ async def _name_groups(question: Question, labels: Labels) -> list[str]:
             names.append(words["field"].format(title=title))
         else:
             names.append(words[group.unit or group.code])
-    return names
+    first = names[0].partition(" ")[0] if names else ""
+    return f" {words['and']} ".join(name.removeprefix(f"{first} ") if place else name for place, name in enumerate(names))
 
 
 async def name_dimension(question: Question, place: int, labels: Labels) -> str:
@@ -107,8 +112,9 @@ def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: 
         last = min(last, clock.today)
     if first == last:
         return format_date(first, locale)
-    head = format_date(first, locale, has_year=first.year != last.year)
-    return f"{head} – {format_date(last, locale)}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{format_date(last, locale)}"
+    return f"{format_date(first, locale, has_year=first.year != last.year)} – {format_date(last, locale)}"
 
 
 def write_subtitle(question: Question, clock: Clock, locale: Locale) -> str:
@@ -165,7 +171,9 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
             for state in question.states
             if state.code in {"no_activity", "repeat"}
         ]
-        clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups]
+        clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups if group.code in _DEFINED_GROUPS]
+    if question.is_back:
+        clauses.append(definitions.find_sentence("shapes.back", locale))
     if any(choice.is_share for choice in question.measures):
         clauses.append(definitions.find_sentence("shapes.share", locale))
     if question.by == "closed" and subject == "deals":
@@ -183,31 +191,11 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
 
 def write_left_out(question: Question, counts: tuple[int, ...], facts: Facts, locale: Locale) -> list[str]:
     by_code = dict(zip(list_left_out(question), counts, strict=False))
-    codes = {choice.code for choice in question.measures}
-    has_money = bool(codes & _MONEY)
-    relevant = {
-        "without_sum": has_money,
-        "without_rate": has_money,
-        "dismissed": any(group.code in {"person", "department"} for group in question.groups),
-        "past_expected": question.by == "expected" or "weighted" in codes,
-        "no_expected": "weighted" in codes and question.by == "expected",
-        "no_chance": "weighted" in codes,
-        "no_history": question.by == "closed" and question.subject.name == "deals",
-    }
     form = NumberFormat(locale, "")
-    notes = []
-    for code, count in by_code.items():
-        if count and relevant[code]:
-            text = form.format_number(count, "count")
-            foreign = ", ".join(sorted(facts.meta.get("currencies_without_rate", "").split())) or "?"
-            notes.append(
-                say("notes", code, locale, count=text, currencies=foreign)
-                if code == "without_rate"
-                else say("notes", code, locale, count=text)
-            )
-    if has_money and len(facts.rates) > 1 and (updated := max(facts.rates.values(), default="")):
-        notes.append(say("notes", "rate", locale, day=_write_rate_day(updated, locale)))
-    return notes
+    is_converted = bool(by_code.pop("foreign", 0))
+    notes = [say("notes", code, locale, count=form.format_number(count, "count")) for code, count in by_code.items() if count]
+    updated = max(facts.rates.values(), default="")
+    return [*notes, say("notes", "rate", locale, day=_write_rate_day(updated, locale))] if is_converted and updated else notes
 
 
 def _write_rate_day(updated: str, locale: Locale) -> str:
