@@ -26,6 +26,7 @@ from orchestrator.analytics.vocabulary import PAST, STRETCHES
 from orchestrator.analytics.wording import (
     build_period,
     name_dimension,
+    name_with_measure,
     write_definition,
     write_filter,
     write_left_out,
@@ -94,7 +95,8 @@ class AnswerBuilder:
         if question.funnel is not None:
             return FUNNEL_COLUMNS, findings
         if question.per is not None:
-            return list_quotient_columns(question, question.per), findings
+            names = (name_with_measure(question, self.labels.locale), name_with_measure(question.per, self.labels.locale))
+            return list_quotient_columns(question, question.per, names), findings
         if question.has_classes:
             return classify_rows(question, findings)
         if question.plan is not None and question.plan.by_person:
@@ -175,7 +177,7 @@ class AnswerBuilder:
 
     def _build_measure(self, column: Column) -> ReportMeasure:
         locale = self.labels.locale
-        label = say("measures", column.code, locale) if not column.share_of else ""
+        label = column.label or (say("measures", column.code, locale) if not column.share_of else "")
         if column.share_of:
             label = say("measures", "share", locale, measure=say("measures", column.share_of, locale))
         code = f"share:{column.share_of}" if column.share_of else column.code

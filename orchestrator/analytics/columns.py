@@ -22,7 +22,8 @@ class Column:
     unit: Unit
     adds_up: bool = False
     share_of: str = ""
-    is_change: bool = False
+    label: str = ""
+    """In place of the words of `code`."""
 
 
 def list_columns(question: Question) -> tuple[Column, ...]:
@@ -100,14 +101,9 @@ def _plan_row(row: Found, plan: float | None, factor: int) -> Found:
 def classify_rows(question: Question, findings: Findings) -> tuple[tuple[Column, ...], Findings]:
     """A to the first 80 %, B to 95 %, C the rest, by the first measure; groups without a name are in none."""
     amount = _build_column(question, question.measures[0])
-    rows = sorted(findings.rows, key=lambda row: (-(row.numbers[0] or 0), row.keys))
+    classes = _split_classes(findings)
+    rows = [row for members in classes.values() for row in members]
     whole = sum(row.numbers[0] or 0 for row in rows)
-    classes: dict[str, list[Found]] = {"A": [], "B": [], "C": []}
-    passed: int | float = 0
-    for row in rows:
-        name = "A" if passed * 100 < _A_CLASS * whole else "B" if passed * 100 < _B_CLASS * whole else "C"
-        classes[name].append(row)
-        passed += row.numbers[0] or 0
     sums = [sum(row.numbers[0] or 0 for row in members) for members in classes.values()]
     shares = split_hundred(sums)
     found = [
@@ -119,8 +115,25 @@ def classify_rows(question: Question, findings: Findings) -> tuple[tuple[Column,
     return columns, replace(findings, rows=tuple(found), total=total, rest=None, rest_groups=0, groups=len(rows))
 
 
-def list_quotient_columns(question: Question, second: Question) -> tuple[Column, ...]:
-    upper, lower = _build_column(question, question.measures[0]), _build_column(second, second.measures[0])
+def _split_classes(findings: Findings) -> dict[str, list[Found]]:
+    rows = sorted(findings.rows, key=lambda row: (-(row.numbers[0] or 0), row.keys))
+    whole = sum(row.numbers[0] or 0 for row in rows)
+    classes: dict[str, list[Found]] = {"A": [], "B": [], "C": []}
+    passed: int | float = 0
+    for row in rows:
+        name = "A" if passed * 100 < _A_CLASS * whole else "B" if passed * 100 < _B_CLASS * whole else "C"
+        classes[name].append(row)
+        passed += row.numbers[0] or 0
+    return classes
+
+
+def list_class_keys(findings: Findings, name: str) -> list[tuple[str | None, ...]]:
+    return [row.keys for row in _split_classes(findings).get(name, ())] or [("",)]
+
+
+def list_quotient_columns(question: Question, second: Question, labels: tuple[str, str]) -> tuple[Column, ...]:
+    upper = replace(_build_column(question, question.measures[0]), label=labels[0])
+    lower = replace(_build_column(second, second.measures[0]), code="divided_by", label=labels[1])
     return upper, lower, Column("quotient", upper.unit if lower.unit == "count" else "count")
 
 
@@ -137,7 +150,8 @@ def build_funnel(stages: Sequence[Stage], cohort: Cohort, before: Cohort | None)
         for place, stage in enumerate(stages)
     )
     size, size_before = _sum_column(cohort, 1), _sum_column(before, 1) if before is not None else None
-    total = Found((), size, (size, None, None), (size_before, None, None) if size_before is not None else None)
+    end, end_before = rows[-1].numbers[1] if rows else None, rows[-1].before[1] if rows and rows[-1].before else None
+    total = Found((), size, (size, end, None), (size_before, end_before, None) if size_before is not None else None)
     return Findings(rows=rows, total=total, groups=len(rows), causes={}, parts=((size, _sum_column(cohort, 2), _sum_column(cohort, 3)), ()))
 
 

@@ -16,6 +16,7 @@ from orchestrator.analytics.statements import Statement
 from orchestrator.analytics.stretches import Clock, Stretch, list_offsets
 from orchestrator.analytics.vocabulary import PAST, STRETCHES, Field, Measure, Subject, TimeUnit
 
+Keys = Sequence[str | None]
 _FIRST_YEAR: Final = 2000
 _AHEAD: Final = frozenset({"expected", "deadline"})
 """Dates that lie ahead: a period of them is not cut at the present."""
@@ -157,6 +158,16 @@ class _Builder:
             return ""
         return f" LEFT JOIN choice g ON g.kind = {self.bind(self.subject.record)} AND g.field = {self.bind(own)} AND g.record = d.id"
 
+    def build_key_condition(self, chosen: Sequence[Keys]) -> str:
+        """True or false also for empty keys."""
+        columns = [f"CAST({self.build_key(group)} AS TEXT)" for group in self.question.groups]
+        if len(columns) > 1:
+            groups = (zip(columns, keys, strict=True) for keys in chosen)
+            return " OR ".join(f"({' AND '.join(f'{column} IS {self.bind(key)}' for column, key in group)})" for group in groups)
+        present = [keys[0] for keys in chosen if keys[0] is not None]
+        empty = f" OR {columns[0]} IS NULL" if len(present) < len(chosen) else ""
+        return f"coalesce({columns[0]} IN ({self.bind_all(present)}), 0){empty}"
+
     def finish(self, sql: str) -> Statement:
         clock = self.scope.clock
         fixed: dict[str, str | int | float | None] = {
@@ -230,6 +241,31 @@ def compile_funnel(question: Question, stretch: Stretch, scope: Scope) -> Statem
     return builder.finish(sql)
 
 
+def compile_reached(question: Question, sort: int, scope: Scope, limit: int) -> Statement:
+    """The deals of a cohort that have been on the stage of this place or on a later one."""
+    builder = _Builder(question, scope)
+    conditions = [
+        f"d.funnel = {builder.bind(question.funnel)}",
+        *builder.list_conditions(question.stretch),
+        f"d.reached >= {builder.bind(sort)}",
+    ]
+    return builder.finish(f"SELECT d.id FROM deal d WHERE {' AND '.join(conditions)} ORDER BY 1 DESC LIMIT {int(limit):d}")  # noqa: S608
+
+
+def compile_open_at(question: Question, moment: datetime, keys: Keys, scope: Scope, limit: int) -> Statement:
+    """The deals that were on a stage in work just before `moment`."""
+    builder = _Builder(question, scope)
+    second = builder.bind(int(moment.timestamp()))
+    conditions = [*builder.list_conditions(None), "m.semantics = 'P'", f"m.entered < {second}", f"(m.left IS NULL OR m.left >= {second})"]
+    for group, key in zip(question.groups, keys, strict=False):
+        conditions.append(f"CAST({_STAY_KEYS.get(group.code, builder.build_key(group))} AS TEXT) IS {builder.bind(key)}")
+    sql = (
+        f"SELECT DISTINCT d.id FROM move m JOIN deal d ON d.id = m.deal WHERE {' AND '.join(conditions)}"  # noqa: S608
+        f" ORDER BY 1 DESC LIMIT {int(limit):d}"
+    )
+    return builder.finish(sql)
+
+
 def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime | None = None) -> Statement:
     """Stays on stages in work, by the day on which they began or ended: (day or None, keys, count, hundredths).
 
@@ -241,10 +277,14 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
     conditions = [condition for condition in builder.list_conditions(None) if condition]
     conditions += ["m.semantics = 'P'", f"{column} IS NOT NULL"]
     if moment is not None:
-        conditions.append(f"{column} < {builder.bind(int(moment.timestamp()))}")
+        second = builder.bind(int(moment.timestamp()))
+        conditions += [f"{column} < {second}", f"(m.left IS NULL OR m.left >= {second})"]
         day = "''"
     else:
         unit = question.at_unit or "day"
+        if question.stretch is not None and question.stretch.start is not None:
+            # What ended before the first moment counts at none of them.
+            conditions.append(f"(m.left IS NULL OR m.left >= {builder.bind(int(question.stretch.start.timestamp()))})")
         day = _build_moment_key(unit, builder._build_local(column))  # noqa: SLF001 - of this module
     grouped = ", ".join(map(str, range(1, len(keys) + 2)))
     sql = (
@@ -257,13 +297,13 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
 _STAY_KEYS: Final = {"stage": "m.stage", "funnel": "m.funnel"}
 
 
-def compile_records(question: Question, keys: Sequence[str | None] | None, scope: Scope, limit: int) -> Statement:
-    """The ids behind a number, of the group `keys` or of all, the newest first."""
+def compile_records(question: Question, chosen: Sequence[Keys], scope: Scope, limit: int, *, is_rest: bool = False) -> Statement:
+    """The ids behind a number, the newest first: of the groups `chosen`, of all but these, or of all if there are none."""
     builder = _Builder(question, scope)
     source = builder.build_source() + builder.build_join()
     conditions = builder.list_conditions(question.stretch)
-    for group, key in zip(question.groups, keys or (), strict=False):
-        conditions.append(f"CAST({builder.build_key(group)} AS TEXT) IS {builder.bind(key)}")
+    if chosen:
+        conditions.append(f"{'NOT ' if is_rest else ''}({builder.build_key_condition(chosen)})")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     key_column = "d.deal" if question.subject.name == "moves" else question.subject.key
     sql = f"SELECT DISTINCT {key_column} FROM {source}{where} ORDER BY 1 DESC LIMIT {int(limit):d}"  # noqa: S608
@@ -273,24 +313,32 @@ def compile_records(question: Question, keys: Sequence[str | None] | None, scope
 _LEFT_OUT: Final = {
     "without_sum": "coalesce(d.amount, 0) = 0",
     "without_rate": "d.amount <> 0 AND d.base IS NULL",
+    "foreign": "d.base <> 0 AND d.currency <> (SELECT r.currency FROM rate r WHERE r.is_base = 1)",
     "dismissed": "d.person IN (SELECT p.id FROM person p WHERE p.is_active = 0)",
     "past_expected": "d.expected < :today",
     "no_expected": "d.expected IS NULL",
     "no_chance": f"d.base <> 0 AND d.probability IS NULL AND {CHANCE} IS NULL",
     "no_history": "d.semantics <> 'P' AND NOT EXISTS (SELECT 1 FROM move m WHERE m.deal = d.id)",
 }
-_OF_DEALS: Final = frozenset({"no_chance", "no_history"})
-_OF_SUMS: Final = frozenset({"without_sum", "without_rate", "past_expected", "no_expected"})
+MONEY: Final = frozenset({"sum", "avg", "median", "max", "won_sum", "lost_sum", "weighted"})
 
 
 def list_left_out(question: Question) -> tuple[str, ...]:
-    """What is told beside a number, by the columns of its records."""
-    subject = question.subject
-    if subject.name in {"companies", "moves"}:
+    """What is told beside the numbers of this question."""
+    subject, codes = question.subject, {choice.code for choice in question.measures}
+    if subject.name in {"companies", "moves"} or question.funnel is not None:
         return ()
-    has_sums = "OPPORTUNITY" in subject.fields
-    known = [code for code in _LEFT_OUT if (code not in _OF_SUMS or has_sums) and (code not in _OF_DEALS or subject.name == "deals")]
-    return tuple(code for code in known if "expected" not in code or "expected" in subject.times)
+    is_told = {
+        "without_sum": bool(codes & MONEY),
+        "without_rate": bool(codes & MONEY),
+        "foreign": bool(codes & MONEY),
+        "dismissed": any(group.code in {"person", "department"} for group in question.groups),
+        "past_expected": "expected" in subject.times and (question.by == "expected" or "weighted" in codes),
+        "no_expected": "weighted" in codes and question.stretch is None,
+        "no_chance": "weighted" in codes,
+        "no_history": subject.name == "deals" and question.by == "closed",
+    }
+    return tuple(code for code in _LEFT_OUT if is_told[code])
 
 
 def compile_left_out(question: Question, scope: Scope) -> Statement:

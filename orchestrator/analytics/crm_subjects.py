@@ -203,9 +203,12 @@ COMPANIES: Final = Subject(
 """Those that have bought: of a restricted person, only by the deals that this person sees."""
 
 _STAY: Final = "CASE WHEN d.left IS NOT NULL THEN d.left - d.entered END"
-_SORT_BEFORE: Final = "(SELECT s.sort FROM stage s WHERE s.kind = 'deal' AND s.funnel = d.funnel AND s.code = d.came_from)"
+_SORT_BEFORE: Final = (
+    "(SELECT s.sort FROM stage s WHERE s.kind = 'deal' AND s.funnel = d.funnel AND s.code = d.came_from AND s.semantics <> 'F')"
+)
 _SORT: Final = "(SELECT s.sort FROM stage s WHERE s.kind = 'deal' AND s.funnel = d.funnel AND s.code = d.stage)"
 BACKWARDS: Final = f"d.semantics = 'P' AND {_SORT_BEFORE} > {_SORT}"
+"""A deal that was lost and is worked on again has not moved back: the stages of failure come after all others."""
 MOVES: Final = Subject(
     name="moves",
     record="deal",

@@ -2,24 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from orchestrator.analytics.again import choose_question
 from orchestrator.analytics.answer import AnswerBuilder
-from orchestrator.analytics.columns import build_funnel, build_states
-from orchestrator.analytics.compiler import Scope, compile_funnel, compile_records, compile_stays
+from orchestrator.analytics.columns import build_funnel, build_states, list_class_keys
+from orchestrator.analytics.compiler import Keys, Scope, compile_funnel, compile_open_at, compile_reached, compile_records, compile_stays
 from orchestrator.analytics.counting import Counter, CountingFailed
+from orchestrator.analytics.crm_subjects import DEALS
 from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.facts import FACTS, Facts, build_facts
 from orchestrator.analytics.findings import Findings
 from orchestrator.analytics.jobs import build_job
 from orchestrator.analytics.labels import Labels, Names
-from orchestrator.analytics.question import Question
-from orchestrator.analytics.question_reader import Misunderstood, merge_question, read_question
+from orchestrator.analytics.names import show_name
+from orchestrator.analytics.question import Condition, Question
+from orchestrator.analytics.question_reader import read_question
+from orchestrator.analytics.reading import Misunderstood
+from orchestrator.analytics.statements import Statement
 from orchestrator.analytics.stretches import Clock, find_days, list_keys
 from orchestrator.analytics.words import say
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 MOST_RECORDS: Final = 2_500
@@ -47,22 +53,41 @@ class Analytics:
             question = read_question(choose_question(params, last), asker.clock, facts)
             findings = await self._count(path, question, facts, self._build_scope(asker))
         except Misunderstood as fault:
-            return ReportTrouble(code="question", text=say("troubles", "question", asker.locale), detail=str(fault))
+            code = "period" if fault.period else "question"
+            words = quote(show_name(fault.period.removeprefix("@date:")), asker.locale)
+            return ReportTrouble(code=code, text=say("troubles", code, asker.locale, words=words), detail=str(fault))
         except CountingFailed as failure:
             code = "too_long" if failure.is_late else "no_numbers"
             return ReportTrouble(code=code, text=say("troubles", code, asker.locale), detail=f"The report could not be counted: {failure}.")
-        labels = Labels(asker.names, facts, asker.locale)
+        labels = Labels(asker.names, facts, asker.locale, asker.clock.zone)
         return await AnswerBuilder(question=question, scope=self._build_scope(asker), facts=facts, labels=labels).build(findings)
 
     async def list_records(
-        self, path: Path, params: object, keys: Sequence[str | None] | None, asker: Asker, limit: int = MOST_RECORDS
+        self, path: Path, params: object, keys: Keys | None, asker: Asker, *, limit: int = MOST_RECORDS, besides: Sequence[Keys] = ()
     ) -> tuple[int, ...]:
-        """The ids behind a number, the newest first: of the row with `keys`, or of all. Raises Misunderstood and CountingFailed."""
+        """The ids behind a number, the newest first: of the row with `keys`, of the rest that is `besides` the rows, or of all.
+
+        Of moves these are deals. Raises Misunderstood and CountingFailed.
+        """
         facts = await self._read_facts(path)
         question = read_question(params, asker.clock, facts)
-        statement = compile_records(question, keys, self._build_scope(asker), limit)
+        statement = await self._compile_records(path, _Drill(question, facts, self._build_scope(asker), limit), keys, besides)
         (rows,) = await self._counter.read(path, (statement,))
         return tuple(int(str(number)) for (number,) in rows)
+
+    async def _compile_records(self, path: Path, drill: "_Drill", keys: Keys | None, besides: Sequence[Keys]) -> Statement:
+        question, scope, limit = drill.question, drill.scope, drill.limit
+        if question.funnel is not None:
+            sorts = {stage.code: stage.sort for stage in drill.facts.stages.get("deal", ()) if stage.funnel == question.funnel}
+            whole = replace(question, conditions=(*question.conditions, build_funnel_condition(question.funnel)), funnel=None)
+            return compile_reached(question, sorts[keys[0] or ""], scope, limit) if keys else compile_records(whole, (), scope, limit)
+        if question.at_unit is not None or question.at_moment is not None:
+            moment, rest = find_moment(question, keys, scope.clock)
+            return compile_open_at(question, moment, rest, scope, limit)
+        if question.has_classes and keys:
+            findings = await self._counter.count(path, build_job(question, scope))
+            return compile_records(question, list_class_keys(findings, keys[0] or ""), scope, limit)
+        return compile_records(question, [keys] if keys else besides, scope, limit, is_rest=not keys)
 
     def _build_scope(self, asker: Asker) -> Scope:
         return Scope(clock=asker.clock, sees=asker.sees, definitions=self._definitions)
@@ -92,16 +117,25 @@ class Analytics:
         return await self._counter.count(path, build_job(question, scope))
 
 
-def choose_question(params: object, last: JsonObject | None) -> object:
-    """Raises Misunderstood if there is nothing to ask again."""
-    if not isinstance(params, dict) or "again" not in params:
-        return params
-    changes = params["again"]
-    if set(params) != {"again"} or not isinstance(changes, dict):
-        raise Misunderstood('"again" stands alone and holds the keys that change, such as {"again":{"group_by":"source"}}.')
-    if last is None and "of" not in changes:
-        raise Misunderstood('there is no last report to change; ask with "of".')
-    return merge_question(last or {}, changes)
+@dataclass(frozen=True, slots=True)
+class _Drill:
+    question: Question
+    facts: Facts
+    scope: Scope
+    limit: int
+
+
+def build_funnel_condition(number: int) -> Condition:
+    return Condition("CATEGORY_ID", DEALS.fields["CATEGORY_ID"], "in", (number,))
+
+
+def find_moment(question: Question, keys: Keys | None, clock: Clock) -> tuple[datetime, Keys]:
+    """Of a row its own moment and the rest of its keys; of no row the last moment."""
+    if question.at_moment is not None:
+        return question.at_moment, keys or ()
+    moments = list_moments(question, clock)
+    key = (keys[0] if keys else moments[-1]) or ""
+    return clock.find_midnight(find_days(question.at_unit or "day", key)[0]), keys[1:] if keys else ()
 
 
 def list_moments(question: Question, clock: Clock) -> tuple[str, ...]:

@@ -47,8 +47,10 @@ class Desk:
         assert isinstance(trouble, ReportTrouble), trouble
         return trouble.detail
 
-    async def list_records(self, question: Any, keys: Any = None, asker: Asker | None = None, limit: int = 100_000) -> tuple[int, ...]:
-        return await self.analytics.list_records(self.path, question, keys, asker or build_asker(), limit)
+    async def list_records(
+        self, question: Any, keys: Any = None, asker: Asker | None = None, limit: int = 100_000, besides: Any = ()
+    ) -> tuple[int, ...]:
+        return await self.analytics.list_records(self.path, question, keys, asker or build_asker(), limit=limit, besides=besides)
 
 
 def read_rows(answer: ReportAnswer) -> dict[tuple[str | None, ...], tuple[float | None, ...]]:

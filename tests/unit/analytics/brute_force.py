@@ -165,7 +165,7 @@ class Brute:
         )
 
     def is_back(self, row: Row) -> bool:
-        if row["semantics"] != "P" or row["came_from"] is None:
+        if row["semantics"] != "P" or row["came_from"] is None or row["came_from"].endswith(("LOSE", "APOLOGY")):
             return False
         return self.sorts[(row["funnel"], row["came_from"])] > self.sorts[(row["funnel"], row["stage"])]
 
