@@ -19,7 +19,6 @@ _OPERATORS: Final[Mapping[str, Operator]] = {
 }  # fmt: skip
 _MOST_VALUES: Final = 500
 _MOST: Final = 2**62
-_EMPTY: Final = (None, "", "null", False)
 _YES: Final = {1: 1, "Y": 1, "1": 1, "true": 1, 0: 0, "N": 0, "0": 0, "false": 0}  # True is 1
 
 
@@ -56,7 +55,7 @@ def _read_condition(key: str, value: object, subject: Subject, reading: Reading)
     operator = _OPERATORS.get(sign)
     if operator is None:
         raise _Unfit(f'a filter of numbers has no sign "{show_name(sign)}"; signs: = ! > >= < <= @ ><')
-    if field.kind in {"moment", "day"} and value not in _EMPTY:
+    if field.kind in {"moment", "day"} and not _is_empty(value):
         return _read_days(name, field, operator, value, reading)
     values = value if isinstance(value, list | tuple) else [value]
     if not values or len(values) > _MOST_VALUES:
@@ -85,6 +84,10 @@ def _find_field(name: str, subject: Subject, own_fields: tuple[str, ...]) -> Fie
     )
 
 
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or value in ("", "null")
+
+
 def _split_pair(value: object, key: str) -> tuple[object, object]:
     if isinstance(value, list | tuple) and len(value) == 2:  # noqa: PLR2004 - a pair
         return value[0], value[1]
@@ -96,7 +99,7 @@ def _read_value(name: str, field: Field, value: object, operator: Operator) -> s
         if isinstance(value, str | int) and value in _YES:
             return _YES[value]
         raise _Unfit(f'the filter {show_name(name)} is "Y" or "N"')
-    if value in _EMPTY and not (isinstance(value, int) and not isinstance(value, bool)):
+    if _is_empty(value):
         if operator not in {"in", "not_in"}:
             raise _Unfit(f"the filter {show_name(name)} cannot be compared with nothing")
         return None

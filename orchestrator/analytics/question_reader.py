@@ -1,6 +1,5 @@
 """Reads a question of the grammar. All its faults become one sentence: what is wrong, the nearest, and what is possible."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -315,7 +314,7 @@ def _read_plan(words: object, reading: Reading) -> Plan | None:
 
 
 def _is_amount(number: object) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) and 0 < number <= _MOST_PLAN
+    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= _MOST_PLAN
 
 
 def _read_funnel(words: object, subject: Subject, reading: Reading) -> int | None:
