@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.analytics.columns import (
     FUNNEL_COLUMNS,
@@ -17,7 +18,7 @@ from orchestrator.analytics.columns import (
 from orchestrator.analytics.compiler import Scope
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.findings import Findings, Found, Number
-from orchestrator.analytics.formatting import NumberFormat
+from orchestrator.analytics.formatting import NumberFormat, format_date
 from orchestrator.analytics.labels import Labels, format_key
 from orchestrator.analytics.question import Group, Question
 from orchestrator.analytics.stretches import find_days, list_keys
@@ -280,6 +281,12 @@ class AnswerBuilder:
             codes.append("owners_today")
         if question.is_explained:
             codes.append("sum_of_changes")
+        since = self.facts.history_since
+        start = question.stretch.start.timestamp() if question.stretch and question.stretch.start else 0
+        of_moves = question.subject.name == "moves" or question.funnel is not None or question.at_unit or question.at_moment
+        if since is not None and of_moves and start < since:
+            day = format_date(datetime.fromtimestamp(since, ZoneInfo(self.scope.clock.zone)).date(), locale)
+            notes.append(say("notes", "history_since", locale, day=day))
         if self.scope.sees is not None:
             codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
         if self._is_of_time() and len(shown.rows) > MOST_REPORT_ROWS:

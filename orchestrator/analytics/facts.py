@@ -39,6 +39,17 @@ class Facts:
     item_types: frozenset[int] = frozenset()
     meta: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def has_call_activities(self) -> bool:
+        """The portal gives no statistics of calls."""
+        return self.meta.get("calls") == "activities"
+
+    @property
+    def history_since(self) -> int | None:
+        """Seconds; None if all moves are there."""
+        since = self.meta.get("history.since", "")
+        return int(since) if since.isdecimal() and self.meta.get("part.older_history") != "ready" else None
+
     def list_funnels(self, record: str) -> tuple[int, ...]:
         return tuple(dict.fromkeys(stage.funnel for stage in self.stages.get(record, ())))
 

@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Final, Literal
 
 from orchestrator.analytics.statements import Statement
+from state.mirror.median import Median
 
 PAST: Final = "past"  # as in the vocabulary, which the worker does not load
 
@@ -81,21 +81,9 @@ class _Counted:
     parts: tuple[Number, ...]
 
 
-class _Median:
-    def __init__(self) -> None:
-        self._numbers: list[int | float] = []
-
-    def step(self, number: float | None) -> None:
-        if number is not None:
-            self._numbers.append(number)
-
-    def finalize(self) -> int | float | None:
-        return median(self._numbers) if self._numbers else None
-
-
 def open_mirror(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
-    connection.create_aggregate("median", 1, _Median)  # type: ignore[arg-type] # typing knows no aggregate whose result is optional
+    connection.create_aggregate("median", 1, Median)  # type: ignore[arg-type] # typing knows no aggregate whose result is optional
     return connection
 
 

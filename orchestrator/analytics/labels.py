@@ -13,9 +13,10 @@ from orchestrator.analytics.question import Condition, Group, Question
 from orchestrator.analytics.stretches import find_days
 from orchestrator.analytics.vocabulary import PAST, STRETCHES, TimeUnit
 from orchestrator.analytics.words import find_words, say
-from orchestrator.language.text import Locale, to_visible_line
+from orchestrator.language.text import Locale, format_number, to_visible_line
 
 _LONGEST: Final = 120
+_NUMBERED: Final = frozenset({"person", "author", "department", "company", "funnel"})
 _FIELD_DIMENSIONS: Final[Mapping[str, str]] = {
     "ASSIGNED_BY_ID": "person",
     "RESPONSIBLE_ID": "person",
@@ -82,7 +83,10 @@ class Labels:
     async def name_codes(self, question: Question, group: Group, codes: Sequence[str | None]) -> dict[str | None, str]:
         present = [code for code in codes if code is not None]
         named = await self._name_present(question, group, present)
-        labels: dict[str | None, str] = {code: to_visible_line(named.get(code) or code, limit=_LONGEST) or code for code in present}
+        labels: dict[str | None, str] = {}
+        for code in present:
+            name = to_visible_line(named.get(code, ""), limit=_LONGEST)
+            labels[code] = name or (format_number(code, self.locale) if group.code in _NUMBERED else code)
         empty = find_words("empty", self.locale)
         labels[None] = empty.get(group.code) or empty.get("stage" if group.code in {"lost_from", "from_stage"} else "other", "")
         return labels
@@ -101,7 +105,7 @@ class Labels:
             return own_words
         named = dict(await self.names.find_names(dimension.names, record, codes))
         if dimension.names == "person":
-            return {code: self._mark_dismissed(code, named.get(code) or f"№{code}") for code in codes}
+            return {code: self._mark_dismissed(code, named.get(code) or format_number(code, self.locale)) for code in codes}
         if dimension.names == "stage":
             return await self._add_funnels(record, codes, named)
         return named
@@ -120,7 +124,7 @@ class Labels:
         labels = {}
         for code in codes:
             number = str(funnels.get(code, ""))
-            funnel = of_funnels.get(number) or (f"№{number}" if number else "")
+            funnel = of_funnels.get(number) or (format_number(number, self.locale) if number else "")
             labels[code] = f"{named.get(code) or code} ({funnel})" if funnel else named.get(code) or code
         return labels
 

@@ -22,7 +22,7 @@ from orchestrator.analytics.question_rules import apply_rules
 from orchestrator.analytics.reading import Misunderstood, Reading
 from orchestrator.analytics.stretches import Clock, Stretch, UnclearStretch, align_stretch, find_compared, read_stretch
 from orchestrator.analytics.vocabulary import STRETCHES, TIME_UNITS, Subject
-from orchestrator.analytics.work_subjects import ACTIVITIES, CALLS, TASKS
+from orchestrator.analytics.work_subjects import ACTIVITIES, CALL_ACTIVITIES, CALLS, TASKS
 from orchestrator.domain.report import Shown
 from state.stored import JsonObject
 
@@ -77,7 +77,7 @@ def find_subject(name: object, facts: Facts) -> Subject | None:
     item = _ITEM.fullmatch(code)
     if item is not None and int(item[1]) in facts.item_types:
         return build_item_subject(int(item[1]))
-    return SUBJECTS.get(code)
+    return CALL_ACTIVITIES if code == "calls" and facts.has_call_activities else SUBJECTS.get(code)
 
 
 def _read_names(asked: JsonObject, subject: Subject, reading: Reading) -> Question:

@@ -174,6 +174,8 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
         clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups if group.code in _DEFINED_GROUPS]
     if question.is_back:
         clauses.append(definitions.find_sentence("shapes.back", locale))
+    if question.subject.record == "activity" and question.subject.name == "calls":
+        clauses.append(definitions.find_sentence("shapes.call_activities", locale))
     if any(choice.is_share for choice in question.measures):
         clauses.append(definitions.find_sentence("shapes.share", locale))
     if question.by == "closed" and subject == "deals":

@@ -47,6 +47,32 @@ CALLS: Final = Subject(
         "CALL_START_DATE": Field("d.started", "moment"),
     },
 )
+_IN_ACTIVITY: Final = "d.direction = 1"
+CALL_ACTIVITIES: Final = Subject(
+    name="calls",
+    record="activity",
+    source="activity d",
+    condition="d.type = 2",
+    times={"started": Field("d.started", "moment")},
+    usual_time="started",
+    states={"incoming": _IN_ACTIVITY, "outgoing": f"NOT coalesce({_IN_ACTIVITY}, 0)"},
+    measures={
+        "count": _COUNT,
+        "outgoing": build_count(f"NOT coalesce({_IN_ACTIVITY}, 0)"),
+        "incoming": build_count(f"coalesce({_IN_ACTIVITY}, 0)"),
+    },
+    dimensions={
+        "person": _PERSON,
+        "department": DEPARTMENT,
+        "direction": Dimension(f"CASE WHEN {_IN_ACTIVITY} THEN 'incoming' ELSE 'outgoing' END"),
+    },
+    fields={
+        "PORTAL_USER_ID": Field("d.person", "number"),
+        "RESPONSIBLE_ID": Field("d.person", "number"),
+        "CALL_START_DATE": Field("d.started", "moment"),
+    },
+)
+"""Without the statistics of telephony calls are activities, which know neither their length nor whether somebody answered."""
 ACTIVITIES: Final = Subject(
     name="activities",
     record="activity",

@@ -10,7 +10,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.analytics.counting import CountingFailed
 from orchestrator.analytics.labels import Names
-from orchestrator.analytics.question_reader import Misunderstood
+from orchestrator.analytics.reading import Misunderstood
 from orchestrator.analytics.service import Analytics, Asker
 from orchestrator.analytics.stretches import Clock as ReportClock
 from orchestrator.analytics.words import say

@@ -16,8 +16,41 @@ _JUNK: list[Any] = [
     "1 OR 1=1", ["sum", 3], {"from": "2026-02-31"}, {"from": "x", "to": []}, "@user:Борис", "@date:", "@date:когда рак свистнет", "\x00", "sum\nsum",
     {"__proto__": 1}, [["won"]], "idle:", "idle:-5", "idle:99999", "share:", "share:avg", "item:", "item:99", b"bytes", object(), "‮rtl", "0", "created:",
 ]  # fmt: skip
-_KEYS = ["of", "where", "filter", "period", "by", "group_by", "measures", "compare", "top", "order", "plan", "funnel", "at", "back", "abc", "explain", "expects", "per", "show"]
-_FILTERS = ["SOURCE_ID", ">OPPORTUNITY", "!COMPANY_ID", "%TITLE", "><DATE_CREATE", "<CLOSEDATE", "", "ID; DROP", "UF_CRM_1747310101", "=MOVED_TIME", "person", "COMPLETED"]
+_KEYS = [
+    "of",
+    "where",
+    "filter",
+    "period",
+    "by",
+    "group_by",
+    "measures",
+    "compare",
+    "top",
+    "order",
+    "plan",
+    "funnel",
+    "at",
+    "back",
+    "abc",
+    "explain",
+    "expects",
+    "per",
+    "show",
+]
+_FILTERS = [
+    "SOURCE_ID",
+    ">OPPORTUNITY",
+    "!COMPANY_ID",
+    "%TITLE",
+    "><DATE_CREATE",
+    "<CLOSEDATE",
+    "",
+    "ID; DROP",
+    "UF_CRM_1747310101",
+    "=MOVED_TIME",
+    "person",
+    "COMPLETED",
+]
 
 
 def is_sentence(text: str) -> bool:
@@ -80,7 +113,10 @@ def _spoil(word: str, random: Random) -> str:
     [
         ({"of": "deal5"}, ['"of" is one of deals, leads', 'did you mean "deals"?']),
         ({**_GOOD, "measures": ["summ"]}, ['deals have no measure "summ"', 'did you mean "sum"?', "win_rate"]),
-        ({**_GOOD, "group_by": "sourse"}, ['cannot be grouped by "sourse"', 'did you mean "source"?', "created/closed/expected/moved:month"]),
+        (
+            {**_GOOD, "group_by": "sourse"},
+            ['cannot be grouped by "sourse"', 'did you mean "source"?', "created/closed/expected/moved:month"],
+        ),
         ({**_GOOD, "wher": "won"}, ['no key "wher"', 'did you mean "where"?']),
         ({**_GOOD, "where": "wonn"}, ['did you mean "won"?', "idle:N"]),
         ({**_GOOD, "filter": {"OPORTUNITY": 5}}, ['no field "OPORTUNITY"', 'did you mean "OPPORTUNITY"?']),
