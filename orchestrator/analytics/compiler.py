@@ -266,6 +266,16 @@ def compile_open_at(question: Question, moment: datetime, keys: Keys, scope: Sco
     return builder.finish(sql)
 
 
+def compile_product_deals(question: Question, stretch: Stretch | None, scope: Scope, limit: int) -> Statement:
+    """(id, currency, keys…) of the deals whose product rows are read."""
+    builder = _Builder(question, scope)
+    source = builder.build_source() + builder.build_join()
+    keys = [builder.build_key(group) for group in question.groups]
+    conditions = builder.list_conditions(stretch)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return builder.finish(f"SELECT {', '.join(['d.id', 'd.currency', *keys])} FROM {source}{where} LIMIT {int(limit):d}")  # noqa: S608
+
+
 def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime | None = None) -> Statement:
     """Stays on stages in work, by the day on which they began or ended: (day or None, keys, count, hundredths).
 
@@ -326,7 +336,7 @@ MONEY: Final = frozenset({"sum", "avg", "median", "max", "won_sum", "lost_sum", 
 def list_left_out(question: Question) -> tuple[str, ...]:
     """What is told beside the numbers of this question."""
     subject, codes = question.subject, {choice.code for choice in question.measures}
-    if subject.name in {"companies", "moves"} or question.funnel is not None:
+    if subject.name in {"companies", "moves", "products"} or question.funnel is not None:
         return ()
     is_told = {
         "without_sum": bool(codes & MONEY),

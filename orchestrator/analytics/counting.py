@@ -58,6 +58,11 @@ class WorkerCounter:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
 
+    @property
+    def process_id(self) -> int | None:
+        """None while no worker runs."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
     async def count(self, path: Path, job: Job) -> Findings:
         return cast("Findings", await asyncio.to_thread(self._run, Order(str(path), job, self._seconds)))
 

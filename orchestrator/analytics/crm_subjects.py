@@ -151,6 +151,25 @@ DEALS: Final = Subject(
         "LAST_ACTIVITY_TIME": Field("d.active", "moment"),
     },
 )
+_READ: Final = ("NULL",)
+"""Counted by code from product rows."""
+PRODUCTS: Final = Subject(
+    name="products",
+    record="deal",
+    source="deal d",
+    times=DEALS.times,
+    usual_time="created",
+    states=DEALS.states,
+    measures={
+        "sum": Measure("money", _READ),
+        "quantity": Measure("count", _READ),
+        "deals": Measure("count", _READ, "alone"),
+        "discount": Measure("money", _READ),
+        "discount_rate": Measure("percent", (*_READ, *_READ), "ratio", 100),
+    },
+    dimensions={**DEALS.dimensions, "product": Dimension("NULL", "product")},
+    fields=DEALS.fields,
+)
 LEADS: Final = Subject(
     name="leads",
     record="lead",

@@ -11,7 +11,7 @@ FACTS: Final = (
     Statement("SELECT kind, funnel, code, sort, semantics FROM stage ORDER BY kind, funnel, sort, code"),
     Statement("SELECT kind, field FROM choice GROUP BY kind, field"),
     Statement("SELECT id, department, is_active FROM person"),
-    Statement("SELECT currency, is_base, updated FROM rate"),
+    Statement("SELECT currency, is_base, updated, amount FROM rate"),
     Statement("SELECT DISTINCT type FROM item"),
     Statement("SELECT name, value FROM meta"),
 )
@@ -36,6 +36,8 @@ class Facts:
     """The base currency of the portal."""
     rates: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Currency → the day of its rate, "" if the portal doesn't say."""
+    amounts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """Currency → how much of the base currency one unit is."""
     item_types: frozenset[int] = frozenset()
     meta: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -67,8 +69,9 @@ def build_facts(tables: Sequence[Sequence[tuple[object, ...]]]) -> Facts:
         stages={kind: tuple(rows) for kind, rows in by_kind.items()},
         own_fields={kind: tuple(names) for kind, names in own.items()},
         dismissed=frozenset(int(str(number)) for number, _, is_active in people if not is_active),
-        currency=next((str(code) for code, is_base, _ in rates if is_base), ""),
-        rates={str(code): str(updated or "") for code, _, updated in rates},
+        currency=next((str(code) for code, is_base, *_ in rates if is_base), ""),
+        rates={str(code): str(updated or "") for code, _, updated, _ in rates},
+        amounts={str(code): float(str(amount)) for code, _, _, amount in rates},
         item_types=frozenset(int(str(number)) for (number,) in items),
         meta={str(name): str(text) for name, text in meta},
     )

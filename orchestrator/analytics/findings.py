@@ -76,7 +76,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class Counted:
     records: int
     parts: tuple[Number, ...]
 
@@ -116,10 +116,16 @@ def _fetch(connection: sqlite3.Connection, statement: Statement) -> list[tuple[o
 def _count(connection: sqlite3.Connection, job: Job) -> Findings:
     now = _fetch_groups(connection, job.groups, job.key_count)
     before = _fetch_groups(connection, job.groups_before, job.key_count) if job.groups_before else None
-    if before is not None and job.axis:
-        before = _move_along_axis(before, job)
     total = _fetch_groups(connection, job.total, 0).get((), _build_nothing(job))
     total_before = _fetch_groups(connection, job.total_before, 0).get((), _build_nothing(job)) if job.total_before else None
+    return join_groups(job, now, before, total, total_before)
+
+
+def join_groups(
+    job: Job, now: Mapping[Key, Counted], before: Mapping[Key, Counted] | None, total: Counted, total_before: Counted | None
+) -> Findings:
+    if before is not None and job.axis:
+        before = _move_along_axis(before, job)
     keys = list(dict.fromkeys([*now, *(before or ())]))
     if job.key_count == 1 and job.axis_place == 0:
         keys = list(dict.fromkeys([*((key,) for key in job.axis), *keys]))
@@ -140,15 +146,15 @@ def _count(connection: sqlite3.Connection, job: Job) -> Findings:
     )
 
 
-def _fetch_groups(connection: sqlite3.Connection, statement: Statement, key_count: int) -> dict[Key, _Counted]:
+def _fetch_groups(connection: sqlite3.Connection, statement: Statement, key_count: int) -> dict[Key, Counted]:
     groups = {}
     for row in _fetch(connection, statement):
         key = tuple(None if code is None else str(code) for code in row[:key_count])
-        groups[key] = _Counted(int(str(row[key_count])), row[key_count + 1 :])  # type: ignore[arg-type]
+        groups[key] = Counted(int(str(row[key_count])), row[key_count + 1 :])  # type: ignore[arg-type]
     return groups
 
 
-def _move_along_axis(before: Mapping[Key, _Counted], job: Job) -> dict[Key, _Counted]:
+def _move_along_axis(before: Mapping[Key, Counted], job: Job) -> dict[Key, Counted]:
     place = job.axis_place or 0
     moved = dict(zip(job.axis_before, job.axis, strict=False))
     return {
@@ -158,14 +164,14 @@ def _move_along_axis(before: Mapping[Key, _Counted], job: Job) -> dict[Key, _Cou
     }
 
 
-def _build_nothing(job: Job) -> _Counted:
+def _build_nothing(job: Job) -> Counted:
     parts: list[Number] = []
     for combine in job.combines:
         parts += [None] if combine.how in {"max", "alone"} else [0] * combine.width
-    return _Counted(0, tuple(parts))
+    return Counted(0, tuple(parts))
 
 
-def _build_found(key: Key, now: _Counted | None, before: _Counted | None, job: Job, *, has_before: bool) -> Found:
+def _build_found(key: Key, now: Counted | None, before: Counted | None, job: Job, *, has_before: bool) -> Found:
     nothing = _build_nothing(job)
     now = now or nothing
     earlier = read_numbers((before or nothing).parts, job.combines) if has_before else None
@@ -207,13 +213,13 @@ def _to_rank(key: str | None) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() and len(text) < 15 else (10**15, text)  # noqa: PLR2004 - longer than any id
 
 
-def _join(counted: Sequence[tuple[Key, _Counted | None, _Counted | None]], job: Job, *, has_before: bool) -> Found:
+def _join(counted: Sequence[tuple[Key, Counted | None, Counted | None]], job: Job, *, has_before: bool) -> Found:
     now = _join_parts([group for _, group, _ in counted if group], job)
     before = _join_parts([group for _, _, group in counted if group], job) if has_before else None
     return _build_found((), now, before, job, has_before=has_before)
 
 
-def _join_parts(groups: Sequence[_Counted], job: Job) -> _Counted:
+def _join_parts(groups: Sequence[Counted], job: Job) -> Counted:
     parts: list[Number] = []
     place = 0
     for combine in job.combines:
@@ -226,7 +232,7 @@ def _join_parts(groups: Sequence[_Counted], job: Job) -> _Counted:
             else:
                 parts.append(sum(numbers))
         place += combine.width
-    return _Counted(sum(group.records for group in groups), tuple(parts))
+    return Counted(sum(group.records for group in groups), tuple(parts))
 
 
 def _divide(first: Findings, second: Findings, job: Job) -> Findings:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final, Literal, cast, get_args
 
 from orchestrator.analytics.condition_reader import read_conditions
-from orchestrator.analytics.crm_subjects import COMPANIES, DEALS, LEADS, MOVES, build_item_subject
+from orchestrator.analytics.crm_subjects import COMPANIES, DEALS, LEADS, MOVES, PRODUCTS, build_item_subject
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.names import (
     DIMENSION_SYNONYMS,
@@ -26,7 +26,9 @@ from orchestrator.analytics.work_subjects import ACTIVITIES, CALL_ACTIVITIES, CA
 from orchestrator.domain.report import Shown
 from state.stored import JsonObject
 
-SUBJECTS: Final[Mapping[str, Subject]] = {subject.name: subject for subject in (DEALS, LEADS, CALLS, ACTIVITIES, TASKS, MOVES, COMPANIES)}
+SUBJECTS: Final[Mapping[str, Subject]] = {
+    subject.name: subject for subject in (DEALS, LEADS, CALLS, ACTIVITIES, TASKS, MOVES, COMPANIES, PRODUCTS)
+}
 KEYS: Final = (
     "of", "where", "filter", "period", "by", "group_by", "measures", "compare", "top", "order", "plan", "funnel", "at", "back", "abc",
     "explain", "expects", "per", "show",

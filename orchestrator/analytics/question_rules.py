@@ -23,13 +23,15 @@ def apply_rules(question: Question, blame: Blame) -> Question:
         question = _check_at(question, blame)
     question = _check_plan(question, blame)
     _check_shapes(question, blame)
+    _check_explained(question, blame)
     if question.per is not None:
         _check_per(question, question.per, blame)
     return question
 
 
 def _find_usual_measure(question: Question) -> str:
-    return "sum" if question.plan is not None and "sum" in question.subject.measures else "count"
+    is_of_sum = question.plan is not None or "count" not in question.subject.measures
+    return "sum" if is_of_sum and "sum" in question.subject.measures else "count"
 
 
 def _imply_state(question: Question, blame: Blame) -> Question:
@@ -120,6 +122,8 @@ def _check_plan(question: Question, blame: Blame) -> Question:
 
 
 def _check_shapes(question: Question, blame: Blame) -> None:
+    if question.subject.name == "products" and {"explain", "abc", "per", "plan"} & set(question.source):
+        blame('"products" go without "explain", "abc", "per" and "plan"')
     if question.is_back and question.subject.name != "moves":
         blame('"back" is of moves: {"of":"moves","back":true}')
     if question.has_classes:
@@ -130,15 +134,18 @@ def _check_shapes(question: Question, blame: Blame) -> None:
             blame(f'"abc" is by the first measure, and "{first.name}" makes no classes: {ADDS_UP}')
         if question.compared is not None or question.plan is not None:
             blame('"abc" goes without "compare" and "plan"')
+    shapes = [name for name in ("funnel", "at", "abc", "per", "plan") if name in question.source]
+    if len(shapes) > 1 and set(shapes) != {"plan", "per"}:
+        blame(f'"{shapes[0]}" and "{shapes[1]}" are two reports: ask for them one after the other')
+
+
+def _check_explained(question: Question, blame: Blame) -> None:
     if question.is_explained or question.expects:
         first = question.measures[0]
         if question.compared is None and "compare" not in question.source:
             blame('"explain" and "expects" need "compare"')
         elif question.is_explained and (first.is_share or question.subject.measures[first.code].how != "add"):
             blame(f'"explain" is of the first measure, and "{first.name}" cannot be explained: {ADDS_UP}')
-    shapes = [name for name in ("funnel", "at", "abc", "per", "plan") if name in question.source]
-    if len(shapes) > 1 and set(shapes) != {"plan", "per"}:
-        blame(f'"{shapes[0]}" and "{shapes[1]}" are two reports: ask for them one after the other')
 
 
 def _check_per(question: Question, second: Question, blame: Blame) -> None:

@@ -1,6 +1,6 @@
 """Answers questions of the grammar: reads, has counted, and builds the report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,13 +11,14 @@ from orchestrator.analytics.answer import AnswerBuilder
 from orchestrator.analytics.columns import build_funnel, build_states, list_class_keys
 from orchestrator.analytics.compiler import Keys, Scope, compile_funnel, compile_open_at, compile_reached, compile_records, compile_stays
 from orchestrator.analytics.counting import Counter, CountingFailed
-from orchestrator.analytics.crm_subjects import DEALS
+from orchestrator.analytics.crm_subjects import DEALS, PRODUCTS
 from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.facts import FACTS, Facts, build_facts
 from orchestrator.analytics.findings import Findings
 from orchestrator.analytics.jobs import build_job
 from orchestrator.analytics.labels import Labels, Names
 from orchestrator.analytics.names import show_name
+from orchestrator.analytics.products import MOST_DEALS, ProductRows, ProductsUnread, TooManyDeals, count_products, list_product_deals
 from orchestrator.analytics.question import Condition, Question
 from orchestrator.analytics.question_reader import read_question
 from orchestrator.analytics.reading import Misunderstood
@@ -42,8 +43,9 @@ class Asker:
 
 
 class Analytics:
-    def __init__(self, counter: Counter, definitions: Definitions) -> None:
+    def __init__(self, counter: Counter, definitions: Definitions, products: ProductRows | None = None) -> None:
         self._counter = counter
+        self._products = products
         self._definitions = definitions
 
     async def answer(self, path: Path, params: object, asker: Asker, *, last: JsonObject | None = None) -> ReportAnswer | ReportTrouble:
@@ -51,7 +53,12 @@ class Analytics:
         try:
             facts = await self._read_facts(path)
             question = read_question(choose_question(params, last), asker.clock, facts)
-            findings = await self._count(path, question, facts, self._build_scope(asker))
+            names = asker.names
+            if question.subject is PRODUCTS:
+                findings, product_names = await self._count_products(path, question, facts, self._build_scope(asker))
+                names = _WithProducts(names, product_names)
+            else:
+                findings = await self._count(path, question, facts, self._build_scope(asker))
         except Misunderstood as fault:
             code = "period" if fault.period else "question"
             words = quote(show_name(fault.period.removeprefix("@date:")), asker.locale)
@@ -59,7 +66,12 @@ class Analytics:
         except CountingFailed as failure:
             code = "too_long" if failure.is_late else "no_numbers"
             return ReportTrouble(code=code, text=say("troubles", code, asker.locale), detail=f"The report could not be counted: {failure}.")
-        labels = Labels(asker.names, facts, asker.locale, asker.clock.zone)
+        except TooManyDeals as failure:
+            text = say("troubles", "products", asker.locale, count=failure.count, most=MOST_DEALS)
+            return ReportTrouble(code="products", text=text, detail=f"{failure}.")
+        except ProductsUnread as failure:
+            return ReportTrouble(code="no_products", text=say("troubles", "no_products", asker.locale), detail=f"{failure}.")
+        labels = Labels(names, facts, asker.locale, asker.clock.zone)
         return await AnswerBuilder(question=question, scope=self._build_scope(asker), facts=facts, labels=labels).build(findings)
 
     async def list_records(
@@ -67,10 +79,13 @@ class Analytics:
     ) -> tuple[int, ...]:
         """The ids behind a number, the newest first: of the row with `keys`, of the rest that is `besides` the rows, or of all.
 
-        Of moves these are deals. Raises Misunderstood and CountingFailed.
+        Of moves and products these are deals. Raises Misunderstood, CountingFailed, TooManyDeals and ProductsUnread.
         """
         facts = await self._read_facts(path)
         question = read_question(params, asker.clock, facts)
+        if question.subject is PRODUCTS and keys and self._products is not None:
+            sources = (self._counter, self._products)
+            return (await list_product_deals(path, question, tuple(keys), facts, self._build_scope(asker), sources))[:limit]
         statement = await self._compile_records(path, _Drill(question, facts, self._build_scope(asker), limit), keys, besides)
         (rows,) = await self._counter.read(path, (statement,))
         return tuple(int(str(number)) for (number,) in rows)
@@ -95,6 +110,11 @@ class Analytics:
     async def _read_facts(self, path: Path) -> Facts:
         return build_facts(await self._counter.read(path, FACTS))
 
+    async def _count_products(self, path: Path, question: Question, facts: Facts, scope: Scope) -> tuple[Findings, Mapping[str, str]]:
+        if self._products is None:
+            raise ProductsUnread("product rows are not read here")
+        return await count_products(path, question, facts, scope, (self._counter, self._products))
+
     async def _count(self, path: Path, question: Question, facts: Facts, scope: Scope) -> Findings:
         if question.funnel is not None and question.stretch is not None:
             cohorts = [compile_funnel(question, question.stretch, scope)]
@@ -115,6 +135,20 @@ class Analytics:
             findings = build_states(question, ("~",), began, ended)
             return replace(findings, rows=tuple(replace(row, keys=row.keys[1:]) for row in findings.rows if len(row.keys) > 1))
         return await self._counter.count(path, build_job(question, scope))
+
+
+@dataclass(frozen=True, slots=True)
+class _WithProducts:
+    """Names of products come with their rows."""
+
+    names: Names
+    products: Mapping[str, str]
+
+    async def find_names(self, what: str, record: str, codes: Sequence[str]) -> Mapping[str, str]:
+        return self.products if what == "product" else await self.names.find_names(what, record, codes)
+
+    async def find_field_title(self, record: str, field: str) -> str:
+        return await self.names.find_field_title(record, field)
 
 
 @dataclass(frozen=True, slots=True)
