@@ -111,7 +111,7 @@ class Brute:
             return False
         return all(self.passes(row, key, value) for key, value in (question.get("filter") or {}).items())
 
-    def is_in_state(self, row: Row, state: str, days: str) -> bool:
+    def is_in_state(self, row: Row, state: str, days: str) -> bool:  # noqa: C901, PLR0912 - a table
         sign = row.get("semantics")
         match state:
             case "open" | "undone" if row["of"] == "activities":
@@ -298,7 +298,7 @@ class Brute:
             here = datetime.fromtimestamp(moment, UTC).astimezone(self.zone)
         day = here.date()
         keys: dict[str, Callable[[], Any]] = {
-            "day": day.isoformat, "week": lambda: (day - timedelta(day.weekday())).isoformat(), "month": lambda: f"{day:%Y-%m}",
+            "day": day.isoformat, "week": (day - timedelta(day.weekday())).isoformat, "month": lambda: f"{day:%Y-%m}",
             "quarter": lambda: f"{day.year}-Q{(day.month - 1) // 3 + 1}", "year": lambda: f"{day.year}", "weekday": day.isoweekday, "hour": lambda: f"{here:%H}",
         }  # fmt: skip
         return keys[unit]()
@@ -309,7 +309,7 @@ class Brute:
             return False
         return question.get("period") is None or question["period"]["to"] >= self.today
 
-    def measure(self, name: str, rows: list[Row], question: dict[str, Any]) -> Any:
+    def measure(self, name: str, rows: list[Row], question: dict[str, Any]) -> Any:  # noqa: C901, PLR0912 - a table
         sums = [row["base"] for row in rows if row.get("base") is not None]
         won = [row for row in rows if row.get("semantics") == "S"]
         lost = [row for row in rows if row.get("semantics") == "F"]

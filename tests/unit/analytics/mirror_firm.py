@@ -51,7 +51,8 @@ class Firm:
                 columns = list(rows[0])
                 marks = ", ".join("?" for _ in columns)
                 connection.executemany(
-                    f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", ([row[name] for name in columns] for row in rows)
+                    f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})",  # noqa: S608 - of this file
+                    ([row[name] for name in columns] for row in rows),
                 )
         connection.commit()
         connection.execute("ANALYZE")
@@ -60,7 +61,7 @@ class Firm:
 
 
 def build_firm(deals: int = 600, seed: int = 23, now: datetime = NOW, zone: str = ZONE) -> Firm:
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - questions are no secret
     firm = Firm({"meta": [{"name": "as_of", "value": str(int(now.timestamp()) - 120)}]})
     _add_books(firm)
     _add_deals(firm, deals, random, now, ZoneInfo(zone))
@@ -152,8 +153,8 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
             }
         )  # fmt: skip
         if random.random() < 0.6:
-            for value in random.sample(["44", "45", "46", "47"], random.choice([1, 1, 1, 2])):
-                choices.append({"kind": "deal", "record": number, "field": FIELD, "value": value})
+            values = random.sample(["44", "45", "46", "47"], random.choice([1, 1, 1, 2]))
+            choices += [{"kind": "deal", "record": number, "field": FIELD, "value": value} for value in values]
     moves.sort(key=lambda move: (move["entered"], move["deal"]))
     for place, move in enumerate(moves, 1):
         move["id"] = place
