@@ -107,7 +107,7 @@ class AnswerBuilder:
     def _fill_axis(self, findings: Findings) -> Findings:
         """Units of time without records between those with some, where no period says which there are."""
         group = self.question.groups[0] if len(self.question.groups) == 1 else None
-        if group is None or group.unit not in STRETCHES or group.unit is None or self.question.order or self.question.at_unit:
+        if group is None or group.unit not in STRETCHES or group.unit is None or not self._is_of_time() or self.question.at_unit:
             return findings
         present = {row.keys[0]: row for row in findings.rows}
         days = sorted(find_days(group.unit, key)[0] for key in present if key not in {None, PAST} and key)
@@ -159,7 +159,11 @@ class AnswerBuilder:
 
     def _is_of_time(self) -> bool:
         first = self.question.groups[0] if self.question.groups else None
-        return self.question.order is None and (self.question.at_unit is not None or (first is not None and first.unit in STRETCHES))
+        return (
+            self.question.order is None
+            and self.question.top is None
+            and (self.question.at_unit is not None or (first is not None and first.unit in STRETCHES))
+        )
 
     def _is_unfinished(self, row: Found) -> bool:
         for group, key in zip(self.question.groups, row.keys, strict=False):

@@ -1,7 +1,8 @@
 """Makes SQL of a question. Nothing that a model wrote becomes SQL: only names of the vocabulary do, everything else is bound.
 
 Rights: `sees` is a condition on the owner of every record that is counted; of moves it is the owner of the deal, of companies the owners
-of their deals. A yes or no about a record of one's own (has it a planned activity, did its company buy before) looks at all records.
+of their deals. A yes or no about a record of one's own (has it a planned activity, did its company buy before) looks at all records, and
+the weights of a forecast are those of all deals: one number for a stage.
 """
 
 from collections.abc import Sequence

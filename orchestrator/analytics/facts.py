@@ -65,6 +65,11 @@ def build_facts(tables: Sequence[Sequence[tuple[object, ...]]]) -> Facts:
     own: dict[str, list[str]] = {}
     for kind, name in fields:
         own.setdefault(str(kind), []).append(str(name))
+    marks = {str(name): str(text) for name, text in meta}
+    for mark in marks.get("fields", "").split():
+        kind, _, name = mark.rpartition(".")
+        if name not in own.setdefault(kind, []):
+            own[kind].append(name)
     return Facts(
         stages={kind: tuple(rows) for kind, rows in by_kind.items()},
         own_fields={kind: tuple(names) for kind, names in own.items()},
@@ -73,5 +78,5 @@ def build_facts(tables: Sequence[Sequence[tuple[object, ...]]]) -> Facts:
         rates={str(code): str(updated or "") for code, _, updated, _ in rates},
         amounts={str(code): float(str(amount)) for code, _, _, amount in rates},
         item_types=frozenset(int(str(number)) for (number,) in items),
-        meta={str(name): str(text) for name, text in meta},
+        meta=marks,
     )

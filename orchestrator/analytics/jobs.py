@@ -32,7 +32,7 @@ def build_job(question: Question, scope: Scope) -> Job:
         axis=list_axis(question, question.stretch, scope),
         axis_before=list_axis(question, compared, scope) if compared else (),
         axis_place=time_place,
-        order_place=order.place if order else (-1 if time_place is not None else 0),
+        order_place=order.place if order else (-1 if time_place is not None and question.top is None else 0),
         is_rising=order.is_rising if order else False,
         limit=MOST_FOUND if _needs_all(question) else min(question.top or MOST_REPORT_ROWS, MOST_REPORT_ROWS),
         without_empty=question.has_classes or (question.top is not None and any(group.code == "company" for group in question.groups)),

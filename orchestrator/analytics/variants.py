@@ -18,12 +18,17 @@ def list_variants(question: Question, locale: Locale) -> tuple[ReportVariant, ..
     by = find_words("by_dimension", locale)
     present = {group.code for group in question.groups}
     offered = [name for name in _OFFERED if name not in present and _fits(question, name)]
-    groups = [ReportVariant(label=by[name], change={"group_by": [name]}) for name in offered]
+    groups = [ReportVariant(label=by[name], change=_build_change(name)) for name in offered]
     total = (
         [ReportVariant(label=say("variants", "total", locale), change={"group_by": None, "top": None, "order": None})] if present else []
     )
     compares = list(_list_of_compare(question, locale))
     return (*groups[: MOST_VARIANTS - len(compares) - len(total)], *compares, *total)
+
+
+def _build_change(name: str) -> dict[str, object]:
+    """Stretches of time are listed whole and in their order."""
+    return {"group_by": [name], "top": None, "order": None} if name in STRETCHES else {"group_by": [name]}
 
 
 def _fits(question: Question, name: str) -> bool:

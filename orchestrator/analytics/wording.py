@@ -43,9 +43,13 @@ async def write_title(question: Question, labels: Labels) -> str:
     subject = name_subject(question, locale)
     if question.is_back:
         subject = say("answer", "back_title", locale)
-    if question.at_unit or question.at_moment:
+    if question.at_unit:
         subject = str(find_words("subjects_in_state", locale)["deals"]["open"])
-    measures = ", ".join(name_measure(choice, locale) for choice in question.measures[:2])
+    if question.at_moment:
+        moment = question.at_moment - timedelta(seconds=1)
+        subject = say("answer", "at_title", locale, moment=format_date(moment.date(), locale))
+    plain = [choice for choice in question.measures if not choice.is_share] or question.measures
+    measures = ", ".join(name_measure(choice, locale) for choice in plain[:2])
     by = await _name_groups(question, labels)
     title = f"{subject}: {measures}" + (f" {by}" if by else "")
     if question.funnel is not None:
@@ -147,7 +151,8 @@ async def write_definition(question: Question, definitions: Definitions, labels:
         clauses[0] += f" {say('dates', question.by, locale)}"
     clauses += _list_clauses(question, definitions, locale)
     if question.per is not None:
-        clauses += [name_subject(question.per, locale).lower(), *_list_clauses(question.per, definitions, locale)]
+        divided = say("answer", "divided", locale, second=name_with_measure(question.per, locale).lower())
+        clauses += [divided, *_list_clauses(question.per, definitions, locale)]
     return say("answer", "counted", locale, clauses="; ".join(dict.fromkeys(clauses)))
 
 
