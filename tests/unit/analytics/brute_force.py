@@ -55,7 +55,7 @@ class Brute:
         now = self.count([row for row in rows if self.is_within(row, by, question.get("period"))], groups, measures, by, question)
         if not question.get("compare"):
             return *now, {}, []
-        start, stop = self.find_compared(question)
+        start, stop = self.find_compared(question, by)
         earlier = [row for row in rows if self.is_between(row, by, start, stop)]
         return *now, *self.count(earlier, groups, measures, by, question)
 
@@ -209,7 +209,7 @@ class Brute:
             return start.date().isoformat() <= moment < last.isoformat()
         return start.timestamp() <= moment < stop.timestamp()
 
-    def find_compared(self, question: dict[str, Any]) -> tuple[datetime, datetime]:
+    def find_compared(self, question: dict[str, Any], by: str) -> tuple[datetime, datetime]:
         first, last = (date.fromisoformat(question["period"][name]) for name in ("from", "to"))
         stop = last + timedelta(days=1)
         how = question["compare"]
@@ -218,7 +218,7 @@ class Brute:
                 self.find_midnight(date.fromisoformat(how["from"])),
                 self.find_midnight(date.fromisoformat(how["to"]) + timedelta(days=1)),
             )
-            return start, end if question.get("by") in {"expected", "deadline"} else min(end, self.now + timedelta(seconds=1))
+            return start, end if by in {"expected", "deadline"} else min(end, self.now + timedelta(seconds=1))
         days = (stop - first).days
         whole = first.day == 1 and stop.day == 1
         if how == "year_ago":

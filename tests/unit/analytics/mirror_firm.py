@@ -114,6 +114,13 @@ def _choose_money(random: Random) -> tuple[str, int | None, int | None]:
     return currency, amount, round(amount * RATES[currency]) if currency in RATES else (0 if amount == 0 else None)
 
 
+def _choose_company(random: Random, count: int) -> int | None:
+    """Some buy often, many once."""
+    if random.random() < 0.07:
+        return None
+    return 1 + min(int(random.paretovariate(1.1) * 3), 60) if random.random() < 0.4 else 100 + random.randrange(max(10, count))
+
+
 def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: ZoneInfo) -> None:
     deals, moves, choices = [], [], []
     people, weights = list(PEOPLE), [9, 8, 5, 4, 8, 7, 6, 5, 5, 4, 3, 2]
@@ -122,6 +129,9 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
         funnel = int(random.random() < 0.18)
         prefix = "C1:" if funnel else ""
         created = second - int(random.betavariate(1, 1.25) * 760 * 86400) - random.randrange(86400)
+        if random.random() < 0.1:  # at midnight, often of the first of a month
+            day = datetime.fromtimestamp(created, zone).replace(hour=0, minute=0, second=0)
+            created = int((day.replace(day=1) if random.random() < 0.7 else day).timestamp())
         path, semantics = _live(random, created, second, prefix, funnel)
         for place, (type_number, stage, sign, moment) in enumerate(path):
             moves.append(
@@ -143,7 +153,7 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
             {
                 "id": number, "funnel": funnel, "stage": path[-1][1], "semantics": semantics,
                 "person": random.choices(people, weights)[0] if random.random() > 0.01 else None,
-                "company": 1 + min(int(random.paretovariate(1.1) * 3), max(20, count // 8)) if random.random() < 0.93 else None,
+                "company": _choose_company(random, count),
                 "contact": None, "lead": None, "source": random.choices(SOURCES, [30, 35, 15, 14, 6])[0],
                 "type": random.choice(["SALE", "SERVICES", "GOODS"]), "currency": currency, "amount": amount, "base": base,
                 "probability": None if random.random() < 0.7 else random.choice([0, 10, 30, 50, 70, 90]),
