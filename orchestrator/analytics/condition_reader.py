@@ -137,6 +137,8 @@ def _read_days(name: str, field: Field, operator: Operator, value: object, readi
     if operator == "not_in":
         raise _Unfit(f'the filter {show_name(name)} cannot leave out a period; use one bound such as "<{name}"')
     bounds: list[tuple[Operator, datetime | None]]
+    if start is not None and start == end and operator != "in":
+        return [Condition(name, field, operator, (_write_moment(field, start),))]
     bounds = {
         "in": [(">=", start), ("<", end)],
         ">=": [(">=", start)],
@@ -144,11 +146,11 @@ def _read_days(name: str, field: Field, operator: Operator, value: object, readi
         "<": [("<", start)],
         "<=": [("<", end)],
     }[operator]  # type: ignore[assignment]
-    return [
-        Condition(name, field, sign, (moment.date().isoformat() if field.kind == "day" else int(moment.timestamp()),))
-        for sign, moment in bounds
-        if moment is not None
-    ]
+    return [Condition(name, field, sign, (_write_moment(field, moment),)) for sign, moment in bounds if moment is not None]
+
+
+def _write_moment(field: Field, moment: datetime) -> str | int:
+    return moment.date().isoformat() if field.kind == "day" else int(moment.timestamp())
 
 
 def _find_ends(name: str, value: object, reading: Reading) -> tuple[datetime | None, datetime | None]:

@@ -30,6 +30,7 @@ from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 MOST_RECORDS: Final = 2_500
+_FOREIGN: Final = "The person does not see the records of those whom the filter names, so there is no number; say so."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,8 @@ class Analytics:
         try:
             facts = await self._read_facts(path)
             question = read_question(choose_question(params, last), asker.clock, facts)
+            if names_only_others(question, asker.sees):
+                return ReportTrouble(code="foreign", text=say("troubles", "foreign", asker.locale), detail=_FOREIGN)
             names = asker.names
             if question.subject is PRODUCTS:
                 findings, product_names = await self._count_products(path, question, facts, self._build_scope(asker))
@@ -157,6 +160,15 @@ class _Drill:
     facts: Facts
     scope: Scope
     limit: int
+
+
+def names_only_others(question: Question, sees: frozenset[int] | None) -> bool:
+    """A zero would look like their number. As the gate does with a list."""
+    owner = question.subject.owner
+    conditions = [condition for condition in question.conditions if condition.field.sql == owner and condition.operator == "in"]
+    return sees is not None and any(
+        not sees.intersection(value for value in condition.values if value is not None) for condition in conditions
+    )
 
 
 def build_funnel_condition(number: int) -> Condition:
