@@ -73,7 +73,7 @@ async def test_three_hundred_random_questions_equal_plain_loops(
             check_answer(answer, brute, question)
             answered += 1
         else:
-            assert answer.code == "question", (question, answer)
+            assert answer.code in {"question", "foreign"}, (question, answer)
             refused += 1
     assert refused < 300
 

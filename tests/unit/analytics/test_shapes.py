@@ -19,55 +19,9 @@ from orchestrator.analytics.products import ProductRow
 from orchestrator.analytics.service import Analytics
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
-from tests.unit.analytics.analytics_kit import Desk, build_asker, read_rows
+from tests.unit.analytics.analytics_kit import NBSP, NOVEMBER, Desk, at, build_asker, build_deal, build_desk, build_won, read_rows
 from tests.unit.analytics.mirror_firm import Firm
 from tests.unit.analytics.random_questions import draw_question
-
-NBSP = "\u00a0"
-NOVEMBER = {"from": "2026-11-01", "to": "2026-11-30"}
-
-
-def at(text: str) -> int:
-    """Seconds of a moment of Moscow."""
-    return int(datetime.fromisoformat(f"{text}+03:00").timestamp())
-
-
-def build_deal(number: int, **columns: Any) -> dict[str, Any]:
-    usual = {
-        "id": number, "funnel": 0, "stage": "NEW", "semantics": "P", "person": 7, "company": None, "contact": None, "lead": None, "source": None,
-        "type": None, "currency": "RUB", "amount": 100_00, "base": 100_00, "probability": None, "created": at("2026-10-01T10:00:00"),
-        "modified": 0, "moved": at("2026-11-01T10:00:00"), "active": None, "expected": None, "closed": None, "reached": 10,
-    }  # fmt: skip
-    deal = {**usual, **columns}
-    if deal["semantics"] == "S":
-        deal["stage"] = columns.get("stage", "WON")
-        deal["closed"] = columns.get("closed", at("2026-11-10T10:00:00"))
-    if "amount" in columns and "base" not in columns:
-        deal["base"] = deal["amount"]
-    return deal
-
-
-def build_won(number: int, amount: int, day: str = "2026-11-10", **columns: Any) -> dict[str, Any]:
-    return build_deal(number, semantics="S", amount=amount * 100, closed=at(f"{day}T12:00:00"), **columns)
-
-
-def build_desk(path: Path, deals: Sequence[dict[str, Any]], **tables: list[dict[str, Any]]) -> Desk:
-    stages = [
-        ("deal", 0, "NEW", 10, "P"), ("deal", 0, "PREP", 20, "P"), ("deal", 0, "WON", 30, "S"), ("deal", 0, "LOSE", 40, "F"), ("deal", 1, "C1:NEW", 10, "P"),
-    ]  # fmt: skip
-    books = {
-        "stage": [dict(zip(("kind", "funnel", "code", "sort", "semantics"), stage, strict=True)) for stage in stages],
-        "rate": [
-            {"currency": "RUB", "amount": 1.0, "is_base": 1, "updated": None},
-            {"currency": "USD", "amount": 90.0, "is_base": 0, "updated": "2026-11-27"},
-        ],
-        "person": [
-            {"id": 7, "department": 1, "is_active": 1},
-            {"id": 8, "department": 1, "is_active": 1},
-            {"id": 9, "department": 2, "is_active": 0},
-        ],
-    }
-    return Desk(Firm({**books, "deal": list(deals), **tables}).write(path / "mirror.sqlite"))
 
 
 async def test_an_unfinished_period_is_compared_with_as_much_of_the_one_before(tmp_path: Path) -> None:
@@ -131,23 +85,6 @@ async def test_a_record_of_this_very_second_counts_and_one_of_the_next_does_not(
     desk = build_desk(tmp_path, [build_deal(1, created=second), build_deal(2, created=second + 1)])
     answer = await desk.answer({"of": "deals", "period": "@date:сегодня", "measures": ["count"]}, build_asker(now=now))
     assert answer.total[0].value == 1
-
-
-async def test_empty_values_are_neither_lost_nor_taken_for_zero(tmp_path: Path) -> None:
-    desk = build_desk(
-        tmp_path,
-        [build_deal(1, source="WEB"), build_deal(2), build_deal(3, source="CALL"), build_deal(4, amount=0), build_deal(5, amount=None)],
-    )
-
-    async def count(conditions: dict[str, Any]) -> float | None:
-        return (await desk.answer({"of": "deals", "filter": conditions, "measures": ["count"]})).total[0].value
-
-    assert await count({"!SOURCE_ID": "WEB"}) == 4
-    assert await count({"!SOURCE_ID": ["WEB", "CALL"]}) == 3
-    assert await count({"SOURCE_ID": ""}) == 3
-    assert await count({"!SOURCE_ID": ""}) == 2
-    assert await count({"SOURCE_ID": ["WEB", ""]}) == 4
-    assert await count({"OPPORTUNITY": 0}) == 2
 
 
 async def test_sums_without_a_rate_are_told_and_left_out(tmp_path: Path) -> None:
