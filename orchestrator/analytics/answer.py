@@ -267,13 +267,8 @@ class AnswerBuilder:
         question, locale = self.question, self.labels.locale
         notes = [self._check_premise(columns, findings)] if question.expects else []
         notes += self._warn_of_few(columns, findings)
-        notes += write_left_out(question, findings.left_out, self.facts, locale)
+        notes += self._list_left_out(findings)
         codes = []
-        if question.funnel is not None and findings.parts[0]:
-            size, won, lost = (int(number or 0) for number in findings.parts[0])
-            form = self._format
-            left = form.format_number(size - won - lost, "count")
-            notes.append(say("notes", "open_left", locale, count=left, lost=form.format_number(lost, "count")))
         if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shown.total.records:
             codes.append("several_values")
         stretches = [stretch.is_unfinished(self.scope.clock) for stretch in (question.stretch, question.compared) if stretch]
@@ -285,17 +280,31 @@ class AnswerBuilder:
             codes.append("owners_today")
         if question.is_explained:
             codes.append("sum_of_changes")
-        since = self.facts.history_since
-        start = question.stretch.start.timestamp() if question.stretch and question.stretch.start else 0
-        of_moves = question.subject.name == "moves" or question.funnel is not None or question.at_unit or question.at_moment
-        if since is not None and of_moves and start < since:
-            day = format_date(datetime.fromtimestamp(since, ZoneInfo(self.scope.clock.zone)).date(), locale)
-            notes.append(say("notes", "history_since", locale, day=day))
         if self.scope.sees is not None:
             codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
         if self._is_of_time() and len(shown.rows) > MOST_REPORT_ROWS:
             notes.append(say("notes", "cut", locale, count=MOST_REPORT_ROWS))
         return [note for note in [*notes, *(say("notes", code, locale) for code in codes)] if note]
+
+    def _list_left_out(self, findings: Findings) -> list[str]:
+        question, locale, notes = self.question, self.labels.locale, []
+        is_state = question.at_unit is not None or question.at_moment is not None
+        if is_state and any(findings.left_out):
+            notes.append(say("notes", "no_history_at", locale, count=self._format.format_number(findings.left_out[0], "count")))
+        if not is_state:
+            notes += write_left_out(question, findings.left_out, self.facts, locale)
+        if question.funnel is not None and findings.parts[0]:
+            size, won, lost = (int(number or 0) for number in findings.parts[0])
+            form = self._format
+            left = form.format_number(size - won - lost, "count")
+            notes.append(say("notes", "open_left", locale, count=left, lost=form.format_number(lost, "count")))
+        since = self.facts.history_since
+        start = question.stretch.start.timestamp() if question.stretch and question.stretch.start else 0
+        of_moves = question.subject.name == "moves" or question.funnel is not None or is_state
+        if since is not None and of_moves and start < since:
+            day = format_date(datetime.fromtimestamp(since, ZoneInfo(self.scope.clock.zone)).date(), locale)
+            notes.append(say("notes", "history_since", locale, day=day))
+        return notes
 
     def _check_premise(self, columns: Sequence[Column], findings: Findings) -> str:
         """«Не упало: +8 %»."""

@@ -267,6 +267,13 @@ def compile_open_at(question: Question, moment: datetime, keys: Keys, scope: Sco
     return builder.finish(sql)
 
 
+def compile_without_history(question: Question, scope: Scope) -> Statement:
+    """How many deals have no moves, so that nobody knows where they were."""
+    builder = _Builder(question, scope)
+    conditions = [*builder.list_conditions(None), "NOT EXISTS (SELECT 1 FROM move m WHERE m.deal = d.id)"]
+    return builder.finish(f"SELECT count(*) FROM deal d WHERE {' AND '.join(conditions)}")  # noqa: S608 - of the vocabulary
+
+
 def compile_product_deals(question: Question, stretch: Stretch | None, scope: Scope, limit: int) -> Statement:
     """(id, currency, keys…) of the deals whose product rows are read."""
     builder = _Builder(question, scope)

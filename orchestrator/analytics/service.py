@@ -9,7 +9,16 @@ from typing import Final
 from orchestrator.analytics.again import choose_question
 from orchestrator.analytics.answer import AnswerBuilder
 from orchestrator.analytics.columns import build_funnel, build_states, list_class_keys
-from orchestrator.analytics.compiler import Keys, Scope, compile_funnel, compile_open_at, compile_reached, compile_records, compile_stays
+from orchestrator.analytics.compiler import (
+    Keys,
+    Scope,
+    compile_funnel,
+    compile_open_at,
+    compile_reached,
+    compile_records,
+    compile_stays,
+    compile_without_history,
+)
 from orchestrator.analytics.counting import Counter, CountingFailed
 from orchestrator.analytics.crm_subjects import DEALS, PRODUCTS
 from orchestrator.analytics.definitions import Definitions
@@ -128,14 +137,13 @@ class Analytics:
             return build_funnel(stages, tables[0], tables[1] if len(tables) > 1 else None)
         if question.at_unit is not None:
             moments = list_moments(question, scope.clock)
-            began, ended = await self._counter.read(
-                path, (compile_stays(question, scope, "began"), compile_stays(question, scope, "ended"))
-            )
-            return build_states(question, moments, began, ended)
+            stays = [compile_stays(question, scope, bound) for bound in ("began", "ended")]
+            began, ended, absent = await self._counter.read(path, (*stays, compile_without_history(question, scope)))
+            return replace(build_states(question, moments, began, ended), left_out=(int(str(absent[0][0])),))
         if question.at_moment is not None:
-            statements = tuple(compile_stays(question, scope, bound, question.at_moment) for bound in ("began", "ended"))
-            began, ended = await self._counter.read(path, statements)
-            findings = build_states(question, ("~",), began, ended)
+            stays = [compile_stays(question, scope, bound, question.at_moment) for bound in ("began", "ended")]
+            began, ended, absent = await self._counter.read(path, (*stays, compile_without_history(question, scope)))
+            findings = replace(build_states(question, ("~",), began, ended), left_out=(int(str(absent[0][0])),))
             return replace(findings, rows=tuple(replace(row, keys=row.keys[1:]) for row in findings.rows if len(row.keys) > 1))
         return await self._counter.count(path, build_job(question, scope))
 
