@@ -49,6 +49,7 @@ def check_answer(answer: ReportAnswer, brute: Brute, question: dict[str, Any]) -
     assert is_long or set(groups) <= set(cells), question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zone", "now", "sees"),
     [
@@ -78,6 +79,7 @@ async def test_three_hundred_random_questions_equal_plain_loops(
     assert refused < 300
 
 
+@pytest.mark.slow
 async def test_no_random_question_of_a_restricted_person_counts_others_records(firm: Firm, desk: Desk) -> None:
     own = {name: {row["id"]: row["person"] for row in firm.tables[name]} for name in ("deal", "lead", "call", "activity", "task", "item")}
     tables = {

@@ -76,6 +76,7 @@ async def test_no_question_of_any_shape_raises(junk: Any, desk: Desk) -> None:
     assert is_sentence(await desk.refuse(junk))
 
 
+@pytest.mark.slow
 async def test_three_hundred_misspelt_questions_get_one_sentence_each(desk: Desk) -> None:
     random = Random(300)  # noqa: S311 - questions are no secret
     refused = asked = 0

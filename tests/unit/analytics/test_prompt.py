@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
@@ -94,6 +95,7 @@ async def test_every_key_of_the_prompt_is_taken(desk: Desk) -> None:
     await desk.answer({"again": {"group_by": "source"}}, last=won)
 
 
+@pytest.mark.slow
 async def test_fifty_seven_of_the_sixty_questions_are_answered_and_the_others_say_why(desk: Desk) -> None:
     questions = yaml.safe_load((Path(__file__).parent / "questions.yaml").read_text(encoding="utf-8"))
     assert [question["number"] for question in questions] == list(range(1, 61))

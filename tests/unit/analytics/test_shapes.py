@@ -396,6 +396,7 @@ async def test_a_long_label_with_hidden_marks_is_one_short_line(tmp_path: Path) 
     assert label.startswith("абв")
 
 
+@pytest.mark.slow
 async def test_every_number_has_exactly_its_records(firm: Firm, desk: Desk) -> None:
     random = Random(77)  # noqa: S311 - questions are no secret
     checked = 0

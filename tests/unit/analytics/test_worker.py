@@ -18,6 +18,7 @@ QUESTION = {"of": "deals", "where": "won", "period": "@date:этот год", "g
 ENDLESS = Statement("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n")
 
 
+@pytest.mark.slow
 async def test_a_dead_worker_is_replaced_and_a_closed_one_is_not(desk: Desk) -> None:
     counter = WorkerCounter()
     analytics = Analytics(counter, load_definitions())
@@ -38,6 +39,7 @@ async def test_a_dead_worker_is_replaced_and_a_closed_one_is_not(desk: Desk) -> 
     assert ended.code == "no_numbers"
 
 
+@pytest.mark.slow
 async def test_a_report_that_takes_too_long_is_ended_and_the_next_is_counted(desk: Desk) -> None:
     counter = WorkerCounter(seconds=0.3)
     try:
@@ -52,6 +54,7 @@ async def test_a_report_that_takes_too_long_is_ended_and_the_next_is_counted(des
         await asyncio.to_thread(counter.close)
 
 
+@pytest.mark.slow
 async def test_the_worker_can_only_read(desk: Desk) -> None:
     counter = WorkerCounter()
     try:
