@@ -67,8 +67,8 @@ class AnswerBuilder:
 
     async def build(self, findings: Findings) -> ReportAnswer:
         question, locale, clock = self.question, self.labels.locale, self.scope.clock
-        columns, shown = self._shape(findings)
-        rows = await self._build_rows(columns, shown)
+        columns, shaped = self._shape(findings)
+        rows = await self._build_rows(columns, shaped)
         return ReportAnswer(
             question=dict(question.source),
             title=await write_title(question, self.labels),
@@ -77,16 +77,16 @@ class AnswerBuilder:
             dimensions=await self._list_dimensions(),
             measures=tuple(self._build_measure(column) for column in columns),
             rows=tuple(rows),
-            total=self._build_cells(columns, shown.total),
-            groups=shown.groups,
-            records=shown.total.records,
+            total=self._build_cells(columns, shaped.total),
+            groups=shaped.groups,
+            records=shaped.total.records,
             period=build_period(question.stretch, clock, locale) if question.stretch else None,
             compared=build_period(question.compared, clock, locale) if question.compared else None,
             plan=self._build_plan(columns, findings),
             causes=await self._list_causes(columns, findings),
             definition=await write_definition(question, self.scope.definitions, self.labels),
             filter_text=await write_filter(question, self.labels),
-            notes=tuple(self._list_notes(columns, findings, shown, rows)),
+            notes=tuple(self._list_notes(columns, findings, shaped, rows)),
             as_of=self._write_time(),
             variants=list_variants(question, locale),
         )
@@ -123,8 +123,8 @@ class AnswerBuilder:
         return replace(findings, rows=tuple(rows), groups=len(rows))
 
     async def _build_rows(self, columns: Sequence[Column], findings: Findings) -> list[ReportRow]:
-        found = findings.rows[-MOST_REPORT_ROWS:] if self._is_of_time() else findings.rows[:MOST_REPORT_ROWS]
-        names = await self._name_rows(found)
+        page = findings.rows[-MOST_REPORT_ROWS:] if self._is_of_time() else findings.rows[:MOST_REPORT_ROWS]
+        names = await self._name_rows(page)
         rows = [
             ReportRow(
                 keys=row.keys,
@@ -133,7 +133,7 @@ class AnswerBuilder:
                 is_unfinished=self._is_unfinished(row),
                 records=row.records,
             )
-            for row, label in zip(found, names, strict=True)
+            for row, label in zip(page, names, strict=True)
         ]
         if findings.rest is not None:
             label = say("answer", "rest", self.labels.locale, count=findings.rest_groups)
@@ -263,13 +263,13 @@ class AnswerBuilder:
         cell = self._format.build_cell(change, unit=unit)  # type: ignore[arg-type]
         return cell.model_copy(update={"text": self._format.format_change(change, unit)})  # type: ignore[arg-type]
 
-    def _list_notes(self, columns: Sequence[Column], findings: Findings, shown: Findings, rows: Sequence[ReportRow]) -> list[str]:
+    def _list_notes(self, columns: Sequence[Column], findings: Findings, shaped: Findings, rows: Sequence[ReportRow]) -> list[str]:
         question, locale = self.question, self.labels.locale
         notes = [self._check_premise(columns, findings)] if question.expects else []
         notes += self._warn_of_few(columns, findings)
         notes += self._list_left_out(findings)
         codes = []
-        if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shown.total.records:
+        if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shaped.total.records:
             codes.append("several_values")
         stretches = [stretch.is_unfinished(self.scope.clock) for stretch in (question.stretch, question.compared) if stretch]
         if question.compare_how == "other" and len(set(stretches)) > 1:
@@ -282,7 +282,7 @@ class AnswerBuilder:
             codes.append("sum_of_changes")
         if self.scope.sees is not None:
             codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
-        if self._is_of_time() and len(shown.rows) > MOST_REPORT_ROWS:
+        if self._is_of_time() and len(shaped.rows) > MOST_REPORT_ROWS:
             notes.append(say("notes", "cut", locale, count=MOST_REPORT_ROWS))
         return [note for note in [*notes, *(say("notes", code, locale) for code in codes)] if note]
 

@@ -80,8 +80,8 @@ def add_person_plans(question: Question, findings: Findings) -> tuple[tuple[Colu
     first = _build_column(question, question.measures[0])
     plans = {str(person): amount for person, amount in question.plan.by_person} if question.plan else {}
     factor = 100 if first.unit == "money" else 1
-    listed = {row.keys[0] for row in findings.rows}
-    absent = [Found((person,), 0, (0,)) for person in plans if person not in listed]
+    row_keys = {row.keys[0] for row in findings.rows}
+    absent = [Found((person,), 0, (0,)) for person in plans if person not in row_keys]
     rows = [_plan_row(row, plans.get(row.keys[0] or ""), factor) for row in [*findings.rows, *absent]]
     planned = [row for row in rows if row.keys[0] in plans]
     fact = sum(row.numbers[0] or 0 for row in planned)
@@ -106,13 +106,13 @@ def classify_rows(question: Question, findings: Findings) -> tuple[tuple[Column,
     whole = sum(row.numbers[0] or 0 for row in rows)
     sums = [sum(row.numbers[0] or 0 for row in members) for members in classes.values()]
     shares = split_hundred(sums)
-    found = [
+    class_rows = [
         Found((name,), sum(row.records for row in members), (len(members), total, share))
         for (name, members), total, share in zip(classes.items(), sums, shares, strict=True)
     ]
     columns = (Column("groups", "count", adds_up=True), amount, Column("share", "percent", share_of=amount.code))
     total = Found((), sum(row.records for row in rows), (len(rows), whole, 100.0 if whole else None))
-    return columns, replace(findings, rows=tuple(found), total=total, rest=None, rest_groups=0, groups=len(rows))
+    return columns, replace(findings, rows=tuple(class_rows), total=total, rest=None, rest_groups=0, groups=len(rows))
 
 
 def _split_classes(findings: Findings) -> dict[str, list[Found]]:
@@ -181,17 +181,17 @@ def build_states(question: Question, moments: Sequence[str], began: Cohort, ende
             count, amount = by_unit.get(str(row[0]), (0, 0))
             by_unit[str(row[0])] = (count + sign * int(str(row[1 + width])), amount + sign * int(str(row[2 + width])))
     states = {key: _run_up(by_unit, moments) for key, by_unit in changes.items()}
-    found = [
+    state_rows = [
         Found((moment, *key), running[place][0], _choose_states(question, running[place]))
         for place, moment in enumerate(moments)
         for key, running in sorted(states.items(), key=lambda pair: tuple(code or "" for code in pair[0]))
         if running[place][0] or not width
     ]
-    if not width and not found:
-        found = [Found((moment,), 0, _choose_states(question, (0, 0))) for moment in moments]
+    if not width and not state_rows:
+        state_rows = [Found((moment,), 0, _choose_states(question, (0, 0))) for moment in moments]
     last = [running[-1] for running in states.values()] if moments else []
     whole = (sum(count for count, _ in last), sum(amount for _, amount in last))
-    return Findings(rows=tuple(found), total=Found((), whole[0], _choose_states(question, whole)), groups=len(found), causes={})
+    return Findings(rows=tuple(state_rows), total=Found((), whole[0], _choose_states(question, whole)), groups=len(state_rows), causes={})
 
 
 def _run_up(by_unit: Mapping[str, tuple[int, int]], moments: Sequence[str]) -> list[tuple[int, int]]:

@@ -130,16 +130,16 @@ def join_groups(
     if job.key_count == 1 and job.axis_place == 0:
         keys = list(dict.fromkeys([*((key,) for key in job.axis), *keys]))
     counted = [(key, now.get(key), (before or {}).get(key)) for key in keys if not (job.without_empty and None in key)]
-    rows = [_build_found(key, one, other, job, has_before=before is not None) for key, one, other in counted]
+    rows = [_build_found(key, group, earlier, job, has_before=before is not None) for key, group, earlier in counted]
     order = sorted(range(len(rows)), key=lambda place: _rank(rows[place], job))
-    shown, left = order[: job.limit], order[job.limit :]
+    first_places, later_places = order[: job.limit], order[job.limit :]
     sums = _build_found((), total, total_before, job, has_before=total_before is not None)
-    rest = _join([counted[place] for place in left], job, has_before=before is not None) if left else None
+    rest = _join([counted[place] for place in later_places], job, has_before=before is not None) if later_places else None
     return Findings(
-        rows=tuple(rows[place] for place in shown) if job.key_count else (),
+        rows=tuple(rows[place] for place in first_places) if job.key_count else (),
         total=sums,
         rest=rest,
-        rest_groups=len(left),
+        rest_groups=len(later_places),
         groups=len(rows) if job.key_count else 0,
         causes={},
         parts=((total.records, *total.parts), (total_before.records, *total_before.parts) if total_before else ()),
@@ -239,17 +239,17 @@ def _divide(first: Findings, second: Findings, job: Job) -> Findings:
     """Each row gets the first number of the other report, and the quotient."""
     others = {row.keys: row for row in second.rows}
     rows = [_divide_row(row, others.get(row.keys)) for row in first.rows]
-    listed = {row.keys for row in first.rows}
+    first_keys = {row.keys for row in first.rows}
     rows += [
         _divide_row(replace(row, numbers=(0, *(None for _ in first.total.numbers[1:])), records=0), row)
         for row in second.rows
-        if row.keys not in listed
+        if row.keys not in first_keys
     ]
     return replace(first, rows=tuple(rows[: job.limit]), total=_divide_row(first.total, second.total), groups=len(rows))
 
 
-def _divide_row(row: Found, other: Found | None) -> Found:
-    upper, lower = row.numbers[0], (other.numbers[0] if other else 0) or 0
+def _divide_row(row: Found, divisor: Found | None) -> Found:
+    upper, lower = row.numbers[0], (divisor.numbers[0] if divisor else 0) or 0
     quotient = upper / lower if upper is not None and lower else None
     return Found(row.keys, row.records, (upper, lower, quotient))
 
@@ -257,7 +257,7 @@ def _divide_row(row: Found, other: Found | None) -> Found:
 def _count_cause(
     connection: sqlite3.Connection, now: Statement, before: Statement, job: Job
 ) -> tuple[tuple[str | None, Number, Number], ...]:
-    one, other = _fetch_groups(connection, now, 1), _fetch_groups(connection, before, 1)
-    keys = list(dict.fromkeys([*one, *other]))
+    now_groups, groups_before = _fetch_groups(connection, now, 1), _fetch_groups(connection, before, 1)
+    keys = list(dict.fromkeys([*now_groups, *groups_before]))
     nothing = _build_nothing(job)
-    return tuple((key[0], one.get(key, nothing).parts[0], other.get(key, nothing).parts[0]) for key in keys)
+    return tuple((key[0], now_groups.get(key, nothing).parts[0], groups_before.get(key, nothing).parts[0]) for key in keys)

@@ -82,10 +82,10 @@ class Labels:
 
     async def name_codes(self, question: Question, group: Group, codes: Sequence[str | None]) -> dict[str | None, str]:
         present = [code for code in codes if code is not None]
-        named = await self._name_present(question, group, present)
+        names_by_code = await self._name_present(question, group, present)
         labels: dict[str | None, str] = {}
         for code in present:
-            name = to_visible_line(named.get(code, ""), limit=_LONGEST)
+            name = to_visible_line(names_by_code.get(code, ""), limit=_LONGEST)
             labels[code] = name or (format_number(code, self.locale) if group.code in _NUMBERED else code)
         empty = find_words("empty", self.locale)
         labels[None] = empty.get(group.code) or empty.get("stage" if group.code in {"lost_from", "from_stage"} else "other", "")
@@ -103,29 +103,29 @@ class Labels:
         dimension = question.subject.dimensions.get(group.code)
         if dimension is None or not dimension.names:
             return own_words
-        named = dict(await self.names.find_names(dimension.names, record, codes))
+        names_by_code = dict(await self.names.find_names(dimension.names, record, codes))
         if dimension.names == "person":
-            return {code: self._mark_dismissed(code, named.get(code) or format_number(code, self.locale)) for code in codes}
+            return {code: self._mark_dismissed(code, names_by_code.get(code) or format_number(code, self.locale)) for code in codes}
         if dimension.names == "stage":
-            return await self._add_funnels(record, codes, named)
-        return named
+            return await self._add_funnels(record, codes, names_by_code)
+        return names_by_code
 
     def _mark_dismissed(self, code: str, name: str) -> str:
         is_dismissed = code.isdecimal() and int(code) in self.facts.dismissed
         return say("answer", "dismissed", self.locale, name=name) if is_dismissed else name
 
-    async def _add_funnels(self, record: str, codes: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
+    async def _add_funnels(self, record: str, codes: Sequence[str], names_by_code: Mapping[str, str]) -> dict[str, str]:
         """Stages of several funnels have the same names."""
         funnels = {stage.code: stage.funnel for stage in self.facts.stages.get(record, ())}
         present = {funnels[code] for code in codes if code in funnels}
         if len(present) < 2:  # noqa: PLR2004 - one funnel needs no name
-            return dict(named)
+            return dict(names_by_code)
         of_funnels = await self.names.find_names("funnel", record, [str(number) for number in present])
         labels = {}
         for code in codes:
             number = str(funnels.get(code, ""))
             funnel = of_funnels.get(number) or (format_number(number, self.locale) if number else "")
-            labels[code] = f"{named.get(code) or code} ({funnel})" if funnel else named.get(code) or code
+            labels[code] = f"{names_by_code.get(code) or code} ({funnel})" if funnel else names_by_code.get(code) or code
         return labels
 
     async def describe_condition(self, question: Question, condition: Condition) -> str:
@@ -144,19 +144,20 @@ class Labels:
         empty = say("answer", "empty", self.locale)
         codes = [None if value is None else str(value) for value in condition.values]
         if condition.own_field:
-            named = await self.name_codes(question, Group(condition.own_field, own_field=condition.own_field), codes)
+            names_by_code = await self.name_codes(question, Group(condition.own_field, own_field=condition.own_field), codes)
         elif code in question.subject.dimensions:
-            named = await self.name_codes(question, Group(code), codes)
+            names_by_code = await self.name_codes(question, Group(code), codes)
         else:
-            named = {}
-        shown = condition.values
+            names_by_code = {}
         if condition.field.kind == "moment":
-            return [format_date(datetime.fromtimestamp(int(value or 0), ZoneInfo(self.zone)).date(), self.locale) for value in shown]
+            return [
+                format_date(datetime.fromtimestamp(int(value or 0), ZoneInfo(self.zone)).date(), self.locale) for value in condition.values
+            ]
         if condition.field.kind == "day":
-            return [format_date(date.fromisoformat(str(value)), self.locale) for value in shown]
+            return [format_date(date.fromisoformat(str(value)), self.locale) for value in condition.values]
         if condition.field.kind == "money":
-            return [empty if value is None else f"{int(value) / 100:,.0f}".replace(",", "\u00a0") for value in shown]
-        return [empty if value is None else named.get(str(value), str(value)) for value in shown]
+            return [empty if value is None else f"{int(value) / 100:,.0f}".replace(",", "\u00a0") for value in condition.values]
+        return [empty if value is None else names_by_code.get(str(value), str(value)) for value in condition.values]
 
 
 def format_key(unit: TimeUnit, key: str, locale: Locale) -> str:

@@ -73,8 +73,8 @@ async def _sum_stretch(
     path: Path, question: Question, stretch: Stretch | None, facts: Facts, scope: Scope, sources: tuple[Counter, ProductRows]
 ) -> tuple[dict[Key, _Sold], dict[str, str]]:
     counter, products = sources
-    (found,) = await counter.read(path, (compile_product_deals(question, stretch, scope, MOST_DEALS + 1),))
-    deals = {int(str(row[0])): (str(row[1] or ""), [None if code is None else str(code) for code in row[2:]]) for row in found}
+    (deal_rows,) = await counter.read(path, (compile_product_deals(question, stretch, scope, MOST_DEALS + 1),))
+    deals = {int(str(row[0])): (str(row[1] or ""), [None if code is None else str(code) for code in row[2:]]) for row in deal_rows}
     if len(deals) > MOST_DEALS:
         raise TooManyDeals(len(deals))
     sold: dict[Key, _Sold] = {}

@@ -51,11 +51,11 @@ def read_question(params: object, clock: Clock, facts: Facts) -> Question:
     unknown = [key for key in params if key not in KEYS]
     for key in unknown:
         reading.blame(f'report has no key "{show_name(key)}"{suggest_name(str(key), KEYS)}, keys: {", ".join(KEYS)}')
-    asked = {str(key): value for key, value in params.items() if key in KEYS and value not in (None, [], "", {})}
-    subject = _read_subject(asked.get("of"), reading)
-    question = _read_names(asked, subject, reading)
-    question = _read_times(asked, question, reading)
-    question = _read_rest(asked, question, reading)
+    settings = {str(key): value for key, value in params.items() if key in KEYS and value not in (None, [], "", {})}
+    subject = _read_subject(settings.get("of"), reading)
+    question = _read_names(settings, subject, reading)
+    question = _read_times(settings, question, reading)
+    question = _read_rest(settings, question, reading)
     question = apply_rules(question, reading.blame)
     reading.finish()
     return question
@@ -82,12 +82,12 @@ def find_subject(name: object, facts: Facts) -> Subject | None:
     return CALL_ACTIVITIES if code == "calls" and facts.has_call_activities else SUBJECTS.get(code)
 
 
-def _read_names(asked: JsonObject, subject: Subject, reading: Reading) -> Question:
-    states = tuple(_read_states(asked.get("where"), subject, reading))
-    groups = tuple(_read_groups(asked.get("group_by"), subject, reading))
-    measures = tuple(_read_measures(asked.get("measures"), subject, reading))
-    conditions = read_conditions(asked.get("filter"), subject, reading)
-    source: dict[str, object] = {**asked, "of": subject.name}
+def _read_names(settings: JsonObject, subject: Subject, reading: Reading) -> Question:
+    states = tuple(_read_states(settings.get("where"), subject, reading))
+    groups = tuple(_read_groups(settings.get("group_by"), subject, reading))
+    measures = tuple(_read_measures(settings.get("measures"), subject, reading))
+    conditions = read_conditions(settings.get("filter"), subject, reading)
+    source: dict[str, object] = {**settings, "of": subject.name}
     return Question(subject=subject, states=states, groups=groups, measures=measures, conditions=conditions, source=source)
 
 
@@ -175,21 +175,21 @@ def _read_measures(words: object, subject: Subject, reading: Reading) -> Sequenc
     return tuple(dict.fromkeys(choices))
 
 
-def _read_times(asked: JsonObject, question: Question, reading: Reading) -> Question:
+def _read_times(settings: JsonObject, question: Question, reading: Reading) -> Question:
     subject = question.subject
-    by = asked.get("by")
+    by = settings.get("by")
     if by is not None and (not isinstance(by, str) or by not in subject.times):
         near = suggest_name(by, subject.times) if isinstance(by, str) else ""
         reading.blame(f'"by" says which date counts; {subject.name} have {", ".join(subject.times)}{near}')
         by = None
     question = replace(question, by=by or "")
     question = replace(question, by=question.by or find_usual_time(question))
-    stretch = _read_stretch(asked.get("period"), "period", question.by, reading)
+    stretch = _read_stretch(settings.get("period"), "period", question.by, reading)
     unit = question.groups[0].unit if question.groups else None
     if stretch is not None and unit in STRETCHES and unit is not None:
-        stretch = align_stretch(stretch, asked.get("period"), unit, reading.clock)
+        stretch = align_stretch(stretch, settings.get("period"), unit, reading.clock)
     question = replace(question, stretch=stretch)
-    return _read_compared(asked.get("compare"), question, reading, has_period="period" in asked)
+    return _read_compared(settings.get("compare"), question, reading, has_period="period" in settings)
 
 
 def find_usual_time(question: Question) -> str:
@@ -248,36 +248,36 @@ def _read_compared(words: object, question: Question, reading: Reading, *, has_p
         return question
 
 
-def _read_rest(asked: JsonObject, question: Question, reading: Reading) -> Question:
-    top = asked.get("top")
+def _read_rest(settings: JsonObject, question: Question, reading: Reading) -> Question:
+    top = settings.get("top")
     if top is not None and (not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= _MOST_TOP):
         reading.blame(f'"top" is a whole number from 1 to {_MOST_TOP}')
         top = None
     question = replace(
         question,
         top=top,
-        order=_read_order(asked.get("order"), question, reading),
-        plan=_read_plan(asked.get("plan"), reading),
-        funnel=_read_funnel(asked.get("funnel"), question.subject, reading),
-        is_back=_read_flag(asked, "back", reading),
-        has_classes=_read_flag(asked, "abc", reading),
-        is_explained=_read_flag(asked, "explain", reading),
-        expects=_read_one_of(asked, "expects", ("fall", "rise"), reading),  # type: ignore[arg-type]
-        show=_read_one_of(asked, "show", _SHOWS, reading) or "auto",  # type: ignore[arg-type]
+        order=_read_order(settings.get("order"), question, reading),
+        plan=_read_plan(settings.get("plan"), reading),
+        funnel=_read_funnel(settings.get("funnel"), question.subject, reading),
+        is_back=_read_flag(settings, "back", reading),
+        has_classes=_read_flag(settings, "abc", reading),
+        is_explained=_read_flag(settings, "explain", reading),
+        expects=_read_one_of(settings, "expects", ("fall", "rise"), reading),  # type: ignore[arg-type]
+        show=_read_one_of(settings, "show", _SHOWS, reading) or "auto",  # type: ignore[arg-type]
     )
-    return _read_per(asked.get("per"), _read_at(asked.get("at"), question, reading), reading)
+    return _read_per(settings.get("per"), _read_at(settings.get("at"), question, reading), reading)
 
 
-def _read_flag(asked: JsonObject, key: str, reading: Reading) -> bool:
-    flag = asked.get(key, False)
+def _read_flag(settings: JsonObject, key: str, reading: Reading) -> bool:
+    flag = settings.get(key, False)
     if not isinstance(flag, bool):
         reading.blame(f'"{key}" is true or left out')
         return False
     return flag
 
 
-def _read_one_of(asked: JsonObject, key: str, known: Sequence[str], reading: Reading) -> str:
-    word = asked.get(key)
+def _read_one_of(settings: JsonObject, key: str, known: Sequence[str], reading: Reading) -> str:
+    word = settings.get(key)
     if word is None:
         return ""
     if not isinstance(word, str) or word not in known:
