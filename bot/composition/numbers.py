@@ -12,6 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
 from orchestrator.mirror.keeper import MirrorKeeper
 from orchestrator.performers.numbers import Numbers
+from orchestrator.performers.product_rows import PortalProducts
 
 
 def build_numbers(installation: Installation, portal: Portal) -> Numbers:
@@ -24,7 +25,7 @@ def build_numbers(installation: Installation, portal: Portal) -> Numbers:
 
     return Numbers(
         keeper,
-        Analytics(counter, load_definitions()),
+        Analytics(counter, load_definitions(), PortalProducts(portal.reads)),
         ReportNames(portal.naming, portal.reads.reference),
         reads=portal.reads,
         clock=installation.clock,

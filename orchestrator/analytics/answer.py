@@ -291,7 +291,10 @@ class AnswerBuilder:
         is_state = question.at_unit is not None or question.at_moment is not None
         if is_state and any(findings.left_out):
             notes.append(say("notes", "no_history_at", locale, count=self._format.format_number(findings.left_out[0], "count")))
-        if not is_state:
+        if question.subject.name == "products":
+            if any(findings.left_out):
+                notes.append(say("notes", "without_products", locale, count=self._format.format_number(findings.left_out[0], "count")))
+        elif not is_state:
             notes += write_left_out(question, findings.left_out, self.facts, locale)
         if question.funnel is not None and findings.parts[0]:
             size, won, lost = (int(number or 0) for number in findings.parts[0])

@@ -1,7 +1,7 @@
 """Product rows of a filtered set of deals: read from the portal for each report, as the mirror has none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Final, Protocol
@@ -41,9 +41,10 @@ class ProductsUnread(Exception):
 
 
 class TooManyDeals(Exception):
-    def __init__(self, count: int) -> None:
-        super().__init__(f"product rows of {count} deals would have to be read, at most {MOST_DEALS} are: narrow the period or the filter")
-        self.count = count
+    """More than MOST_DEALS."""
+
+    def __init__(self) -> None:
+        super().__init__(f"product rows of more than {MOST_DEALS} deals would have to be read: narrow the period or the filter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +62,26 @@ async def count_products(
 ) -> tuple[Findings, Mapping[str, str]]:
     """With the names of the products, by their keys. Raises TooManyDeals, ProductsUnread and CountingFailed."""
     job = build_job(question, scope)
-    now, names = await _sum_stretch(path, question, question.stretch, facts, scope, sources)
+    now, names, deals = await _sum_stretch(path, question, question.stretch, facts, scope, sources)
+    total = _to_total(question, now)
+    left_out = (deals - total.records,)
     if question.compared is None:
-        return join_groups(job, _to_groups(question, now), None, _to_total(question, now), None), names
-    before, earlier_names = await _sum_stretch(path, question, question.compared, facts, scope, sources)
+        return replace(join_groups(job, _to_groups(question, now), None, total, None), left_out=left_out), names
+    before, earlier_names, _ = await _sum_stretch(path, question, question.compared, facts, scope, sources)
     groups = _to_groups(question, now), _to_groups(question, before)
-    return join_groups(job, *groups, _to_total(question, now), _to_total(question, before)), {**earlier_names, **names}
+    findings = join_groups(job, *groups, total, _to_total(question, before))
+    return replace(findings, left_out=left_out), {**earlier_names, **names}
 
 
 async def _sum_stretch(
     path: Path, question: Question, stretch: Stretch | None, facts: Facts, scope: Scope, sources: tuple[Counter, ProductRows]
-) -> tuple[dict[Key, _Sold], dict[str, str]]:
+) -> tuple[dict[Key, _Sold], dict[str, str], int]:
+    """What was sold by group, the names of products, and the number of deals."""
     counter, products = sources
     (deal_rows,) = await counter.read(path, (compile_product_deals(question, stretch, scope, MOST_DEALS + 1),))
     deals = {int(str(row[0])): (str(row[1] or ""), [None if code is None else str(code) for code in row[2:]]) for row in deal_rows}
     if len(deals) > MOST_DEALS:
-        raise TooManyDeals(len(deals))
+        raise TooManyDeals
     sold: dict[Key, _Sold] = {}
     names: dict[str, str] = {}
     for row in await products.read_product_rows(list(deals)) if deals else ():
@@ -86,14 +91,14 @@ async def _sum_stretch(
         place = next((place for place, group in enumerate(question.groups) if group.code == "product"), None)
         key = tuple(keys) if place is None else (*keys[:place], product, *keys[place + 1 :])
         sold[key] = _add_row(sold.get(key, _Sold()), row, facts.amounts.get(currency))
-    return sold, names
+    return sold, names, len(deals)
 
 
 async def list_product_deals(
     path: Path, question: Question, keys: Key, facts: Facts, scope: Scope, sources: tuple[Counter, ProductRows]
 ) -> tuple[int, ...]:
     """The deals of one group, the newest first. Raises as `count_products` does."""
-    sold, _ = await _sum_stretch(path, question, question.stretch, facts, scope, sources)
+    sold, *_ = await _sum_stretch(path, question, question.stretch, facts, scope, sources)
     return tuple(sorted(sold[keys].deals, reverse=True)) if keys in sold else ()
 
 

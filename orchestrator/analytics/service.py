@@ -79,7 +79,7 @@ class Analytics:
             code = "too_long" if failure.is_late else "no_numbers"
             return ReportTrouble(code=code, text=say("troubles", code, asker.locale), detail=f"The report could not be counted: {failure}.")
         except TooManyDeals as failure:
-            text = say("troubles", "products", asker.locale, count=failure.count, most=MOST_DEALS)
+            text = say("troubles", "products", asker.locale, most=MOST_DEALS)
             return ReportTrouble(code="products", text=text, detail=f"{failure}.")
         except ProductsUnread as failure:
             return ReportTrouble(code="no_products", text=say("troubles", "no_products", asker.locale), detail=f"{failure}.")

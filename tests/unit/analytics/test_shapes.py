@@ -302,7 +302,7 @@ class FakeProducts:
 
 
 async def test_products_are_counted_from_rows_of_the_filtered_deals(tmp_path: Path) -> None:
-    path = build_desk(tmp_path, [build_won(1, 200), build_won(2, 5, person=8), build_won(3, 5, "2026-09-01")]).path
+    path = build_desk(tmp_path, [build_won(1, 200), build_won(2, 5, person=8), build_won(3, 5, "2026-09-01"), build_won(4, 7)]).path
     products = FakeProducts()
     analytics = Analytics(InlineCounter(), load_definitions(), products)
     question = {
@@ -316,7 +316,8 @@ async def test_products_are_counted_from_rows_of_the_filtered_deals(tmp_path: Pa
     assert isinstance(answer, ReportAnswer)
     assert read_rows(answer) == {("5",): (181, 2, 9.5, 1), ("Доставка",): (10, 1, 0, 1)}
     assert answer.rows[0].labels == ("Насос",)
-    assert sorted(products.asked) == [1, 2]
+    assert sorted(products.asked) == [1, 2, 4]
+    assert "сделок без товаров: 1" in answer.notes
     assert await analytics.list_records(path, question, ["5"], build_asker()) == (1,)
     own = await analytics.answer(path, question, build_asker(sees=frozenset({8})))
     assert isinstance(own, ReportAnswer)
