@@ -37,8 +37,11 @@ class Brute:
         self.firm = firm
         self.chosen: dict[int, list[str]] = {}
         for choice in firm.tables["choice"]:
-            self.chosen.setdefault(choice["record"], []).append(choice["value"])
-        self.planned = {activity["owner"] for activity in firm.tables["activity"] if not activity["is_done"]}
+            if choice["kind"] == "deal" and choice["field"] == FIELD:
+                self.chosen.setdefault(choice["record"], []).append(choice["value"])
+        self.planned = {
+            activity["owner"] for activity in firm.tables["activity"] if not activity["is_done"] and activity["owner_type"] == 2
+        }
         self.chances = {(row["funnel"], row["stage"]): row["share"] for row in firm.tables["chance"]}
         self.sorts = {(row["funnel"], row["code"]): row["sort"] for row in firm.tables["stage"] if row["kind"] == "deal"}
         self.last_from = {}

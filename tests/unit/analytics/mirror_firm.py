@@ -165,6 +165,7 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
         if random.random() < 0.6:
             values = random.sample(["44", "45", "46", "47"], random.choice([1, 1, 1, 2]))
             choices += [{"kind": "deal", "record": number, "field": FIELD, "value": value} for value in values]
+            choices.append({"kind": random.choice(["lead", "item:31"]), "record": number, "field": FIELD, "value": "44"})
     moves.sort(key=lambda move: (move["entered"], move["deal"]))
     for place, move in enumerate(moves, 1):
         move["id"] = place
@@ -245,7 +246,7 @@ def _add_work(firm: Firm, count: int, random: Random, now: datetime) -> None:
         kind = random.choices([1, 2, 4, 6], [10, 50, 20, 20])[0]
         activities.append(
             {
-                "id": number, "owner_type": 2, "owner": random.randrange(1, count + 1), "type": kind, "provider": f"P{kind}",
+                "id": number, "owner_type": random.choice([2, 2, 2, 1]), "owner": random.randrange(1, count + 1), "type": kind, "provider": f"P{kind}",
                 "person": random.choice(people), "direction": random.choice([1, 2]), "created": created, "started": created + 600,
                 "deadline": created + random.randrange(1, 20) * 86400 if random.random() < 0.95 else None,
                 "is_done": int(random.random() < 0.85), "modified": created,
