@@ -211,9 +211,11 @@ async def test_a_new_portal_has_people_and_books_but_nothing_to_count() -> None:
 
 async def test_three_hundred_own_fields_go_with_the_portal() -> None:
     """They are the firm's only: the next portal of the process does not know them."""
-    async with in_process(clock=Clock(NOW), firm=Firm(deals=1, own_fields=300)) as caller:
+    async with in_process(clock=Clock(NOW), firm=Firm(deals=40, own_fields=300)) as caller:
         fields = await caller.result("crm.deal.fields")
         assert sum(name.startswith("UF_CRM_WIDE_") for name in fields) == 300
+        rows = await caller.result("crm.deal.list", {"select": ["ID", "UF_*"], "filter": {">ID": 481}})
+        assert 5 < sum(any(value for name, value in row.items() if name.startswith("UF_CRM_WIDE_")) for row in rows) < 35
     async with in_process(clock=Clock(NOW)) as caller:
         assert not any(name.startswith("UF_CRM_WIDE_") for name in await caller.result("crm.deal.fields"))
 

@@ -128,6 +128,9 @@ async def test_a_total_costs_time_and_a_page_without_it_does_not(caller: Caller)
     counted = await caller.call("crm.lead.list", {})
     assert time.perf_counter() - started >= 0.15
     assert counted["time"]["operating"] >= 0.15
+    commands = {"cmd": {"counted": "crm.lead.list", "free": "crm.contact.list?start=-1"}}
+    times = (await caller.result("batch", commands))["result_time"]
+    assert (times["counted"]["operating"] >= 0.3, times["free"]["operating"]) == (True, 0)
     free = await caller.call("crm.contact.list", {"start": -1})
     assert (free["total"], free["time"]["operating"]) == (0, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from random import Random
@@ -59,7 +59,7 @@ def _add_life(store: Store, second: int, firm: Firm, salt: str) -> None:
     leads = Leads(staff, clients, first_lead, salt)
     store.fill("lead", leads.build(firm.deals // 5), first=first_lead)
     deals = Deals(firm, staff, clients, leads.converted, first_deal, salt)
-    store.fill("deal", deals.build(), first=first_deal)
+    store.fill("deal", _give_own_values(deals.build(), firm, Random(f"{salt}:own")), first=first_deal)
     invoices = Invoices(second, deals.fates, store.peek_id(schema.INVOICE.kind), salt)
     store.fill(schema.INVOICE.kind, invoices.build())
     for number, moves in ((1, leads.moves), (2, deals.moves), (INVOICE_TYPE_ID, invoices.moves)):
@@ -80,7 +80,7 @@ def _pause_collector() -> Iterator[None]:
 
 
 def name_own_fields(firm: Firm) -> list[str]:
-    """Return the names of the custom fields of deals that the firm adds; every third is a list."""
+    """Return the names of the custom fields of deals that the firm adds."""
     return [f"UF_CRM_WIDE_{place:03}" for place in range(1, firm.own_fields + 1)]
 
 
@@ -95,6 +95,16 @@ def remove_own_fields(firm: Firm) -> None:
     """Take the custom fields of a firm away again."""
     for name in name_own_fields(firm):
         schema.remove_field(_OWN_KIND, name)
+
+
+def _give_own_values(rows: Iterable[Row], firm: Firm, chance: Random) -> Iterator[Row]:
+    """Give every second deal a value of one of the custom fields that the firm adds."""
+    fields = [schema.DEAL.fields[name] for name in name_own_fields(firm)]
+    for row in rows:
+        if fields and chance.random() < 0.5:
+            field = chance.choice(fields)
+            row[field.name] = chance.choice(field.choices)[0] if field.choices else f"Значение {chance.randrange(100)}"
+        yield row
 
 
 def _add_people(store: Store, now: int) -> None:
