@@ -16,7 +16,8 @@ from sandbox.portal.schema import DEAL, Row
 
 OPEN: Final = ("NEW", "PREPARATION", "PREPAYMENT_INVOICE", "EXECUTING", "FINAL_INVOICE")
 RETIRED_STAGE: Final = "UC_APPROVAL"
-_YEARS: Final = 760 * DAY
+_PAST: Final = 760 * DAY
+_PAST_ASIDE: Final = 420 * DAY
 _RETIRED_BEFORE: Final = 300 * DAY
 _IMPORTED_BEFORE: Final = 90 * DAY
 _RATES: Final = {"RUB": 1, "USD": 92, "EUR": 100, "KZT": 0.193}
@@ -79,7 +80,9 @@ class Fate:
 
 
 def draw_client(clients: Sequence[Client], chance: Random) -> Client:
-    """Draw a client; a few of them get most of the draws."""
+    """Draw a client: every second time one of a few large ones."""
+    if chance.random() < 0.5:
+        return chance.choice(clients)
     return clients[(int(chance.paretovariate(1.1) * 7) - 7) % len(clients)]
 
 
@@ -97,7 +100,8 @@ class Deals:
     def build(self) -> Iterator[Row]:
         """Yield the rows of the deals; `moves` and `fates` are complete when all are taken."""
         chance, now = self._chance, self._staff.now
-        ages = (chance.betavariate(1, 1.25) * _YEARS for _ in range(self._firm.deals))
+        past = _PAST_ASIDE if self._firm.aside else _PAST
+        ages = (chance.betavariate(1, 1.25) * past for _ in range(self._firm.deals))
         moments = sorted(move_to_past_office(now - age, now, chance) for age in ages)
         for place, made in enumerate(moments):
             yield self._build_deal(self._first + place, made)

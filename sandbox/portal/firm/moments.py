@@ -37,12 +37,18 @@ def move_to_office(second: float, chance: Random) -> float:
     weekday = (day + 3) % 7  # 1 January 1970 was a Thursday
     if weekday >= 5 and chance.random() < 0.9:
         day += 7 - weekday
-    return max(second, day * DAY + _OPENS * 3600 - _ZONE + chance.random() * chance.random() * (_CLOSES - _OPENS) * 3600)
+    return max(second, day * DAY + _OPENS * 3600 - _ZONE + chance.random() * (_CLOSES - _OPENS) * 3600)
 
 
 def move_to_past_office(second: float, now: float, chance: Random) -> float:
-    """Return the moment moved to office hours, or one shortly before `now` if these would lie in the future."""
-    return min(move_to_office(second, chance), now - 60 - chance.random() * 7200)
+    """Return a moment in office hours of the same day (of a weekend: mostly of a day of work before), at least a minute before `now`."""
+    day, rest = divmod(second + _ZONE, DAY)
+    weekday = (day + 3) % 7
+    if weekday >= 5 and chance.random() < 0.9:
+        day -= chance.randrange(int(weekday) - 4, int(weekday) + 1)
+    if chance.random() < 0.96:
+        rest = chance.triangular(_OPENS, _CLOSES, 11) * 3600
+    return min(day * DAY + rest - _ZONE, now - 60 - chance.random() * 7200)
 
 
 def _find_day(day: int) -> str:

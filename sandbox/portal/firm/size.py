@@ -20,7 +20,7 @@ class Firm:
     sample firm. `imported`: deals older than 90 days came without history, half of them without MOVED_TIME. `retired`: a stage that the
     history of older deals names is not in the books any more. `unrated`: the currency of some deals is not among the portal's currencies.
     `aside`: the colleagues of the sample firm get nothing, and deals and leads are numbered before those of the sample firm, so that
-    people's own lists and the newest records stay as they are without the firm; there is room for 400 deals.
+    people's own lists and the newest records stay as they are without the firm; there is room for 400 deals, of fourteen months.
     `own_fields`: so many custom fields of deals are added, most of them empty.
     """
 

@@ -26,6 +26,7 @@ class Work:
 
     def __init__(self, staff: Staff, clients: Sequence[Client], deals: Sequence[Fate], leads: Sequence[LeadFate], seed: str) -> None:
         self._staff, self._clients, self._deals, self._leads, self._seed = staff, clients, deals, leads, seed
+        self._open = [deal for deal in deals if deal.is_open]
 
     def build_activities(self, count: int) -> Iterator[Row]:
         """Yield activities by creation: of deals 70 %, leads 20 %, companies 10 %; a fifth belongs to others than the record's person."""
@@ -35,7 +36,7 @@ class Work:
             type_id = chance.choices((1, 2, 4, 6), (10, 50, 20, 20))[0]
             person = seller if chance.random() < 0.8 else self._staff.pick_seller(chance, made)
             deadline = made + chance.randrange(1, 20) * DAY
-            is_done = chance.random() < (0.75 if is_open else 0.98)
+            is_done = chance.random() < (0.6 if is_open else 0.98)
             touched = min(now - 1, deadline if is_done else made)
             yield {
                 "OWNER_ID": owner,
@@ -119,7 +120,8 @@ class Work:
         """Return (moment, owner's type, owner, the owner's person, whether the owner is open) of a new activity."""
         draw, now = chance.random(), self._staff.now
         if draw < 0.7 and self._deals:
-            deal = self._deals[int(len(self._deals) * chance.random() ** 0.6)]  # newer deals more often
+            newest = self._deals[int(len(self._deals) * chance.random() ** 0.6)]  # newer deals more often
+            deal = chance.choice(self._open) if self._open and draw < 0.15 else newest
             end = now if deal.is_open else deal.moved
             return deal.made + chance.random() * (end - deal.made - 1), 2, deal.id, deal.seller, deal.is_open
         if draw < 0.9 and self._leads:
