@@ -23,7 +23,7 @@ from sandbox.demo.restore import Stage, publish_examples, start_bot
 from sandbox.demo.supervisor import serve_supervisor
 
 FIRM = "400,aside"
-"""The past of the demo's portal, so that every question about numbers can be asked: fourteen months that leave the sample records as they are."""
+"""The past of the demo's portal, for questions about numbers: fourteen months that leave the sample records as they are."""
 
 
 async def main(options: argparse.Namespace) -> int:
