@@ -168,6 +168,7 @@ async def test_a_currency_is_rated_by_hundreds(caller: Caller) -> None:
     rows = {row["CURRENCY"]: row for row in await caller.result("crm.currency.list")}
     assert (rows["KZT"]["AMOUNT"], rows["KZT"]["AMOUNT_CNT"], rows["USD"]["AMOUNT_CNT"]) == ("19.3000", "100", "1")
     assert all(row["DATE_UPDATE"] for row in rows.values())
+    assert rows["KZT"]["FORMAT_STRING"] == "# &#8376;"
 
 
 def test_imported_deals_came_without_history() -> None:

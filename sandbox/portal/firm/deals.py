@@ -122,7 +122,7 @@ class Deals:
         prefix = "C1:" if funnel else ""
         touched = min(staff.now - 1.0, moved + chance.expovariate(1 / (2 * DAY)))
         row: Row = {
-            "TITLE": f"{chance.choice(DEAL_TOPICS).capitalize()} для {client.title} № {number}",
+            "TITLE": f"{chance.choice(DEAL_TOPICS).capitalize()} для {client.title}, партия {number}",
             "CATEGORY_ID": funnel,
             "STAGE_ID": prefix + stage,
             "STAGE_SEMANTIC_ID": _FINAL.get(stage, "P"),

@@ -132,8 +132,8 @@ def _add_books(store: Store, now: int, firm: Firm) -> None:
         row |= {"XML_ID": str(number), "DATE_CREATE": made, "TIMESTAMP_X": made}
         store.add("product", dict.fromkeys(schema.PRODUCT.fields) | ANY_PRODUCT | row)
     if not firm.unrated:
-        code, names, rate, count, sort = CURRENCY
-        store.add("currency", {"CODE": code, "NAMES": list(names), "AMOUNT": rate, "AMOUNT_CNT": count, "SORT": sort})
+        code, names, rate, units, sort, sign = CURRENCY
+        store.add("currency", {"CODE": code, "NAMES": list(names), "AMOUNT": rate, "AMOUNT_CNT": units, "SORT": sort, "SIGN": sign})
 
 
 def _add_clients(store: Store, staff: Staff, count: int, chance: Random) -> list[Client]:

@@ -38,7 +38,8 @@ GOODS = (
     (1221, "Лента конвейерная, м", 2_350.0),
     (1223, "Крепёж, кг", 310.0),
 )
-CURRENCY = ("KZT", ("Казахстанский тенге", "Kazakhstani Tenge"), "19.3000", "100", 400)
+# code, names, rate, units, order, sign
+CURRENCY = ("KZT", ("Казахстанский тенге", "Kazakhstani Tenge"), "19.3000", "100", 400, "&#8376;")
 
 INVOICE_FUNNEL = (21, "Счета", 100)
 # code, name, group (S success, F failure), colour

@@ -41,7 +41,11 @@ def _local(name: str, style: tuple[str, str, str]) -> Row:
 def _currencies(call: Call) -> dict[str, Currency]:
     """Return the currencies of the portal by code: the three of the sample firm and those of its store."""
     more = (
-        Currency(row["CODE"], tuple(row["NAMES"]), row["AMOUNT"], row["SORT"], _CURRENCIES[0].styles, row["AMOUNT_CNT"])
+        Currency(
+            *(row["CODE"], tuple(row["NAMES"]), row["AMOUNT"], row["SORT"]),
+            ((f"# {row['SIGN']}", ",", "B"), (f"{row['SIGN']}#", ".", "C")),
+            row["AMOUNT_CNT"],
+        )
         for row in call.store.walk("currency")
     )
     return {currency.code: currency for currency in (*_CURRENCIES, *more)}
