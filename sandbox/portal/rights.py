@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.portal.errors import PortalError
-from sandbox.portal.schema import BY_TYPE_ID, Row
+from sandbox.portal.schema import BY_TYPE_ID, Row, Schema
 from sandbox.portal.store import Store
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SCOPES: Final = {"tasks": "task", "voximplant": "telephony"}
 """Scopes by the first word of the methods, where the two differ."""
+_OWNERS: Final[dict[Any, Schema]] = {code: schema for schema in BY_TYPE_ID.values() for code in (schema.type_id, schema.code)}
+"""Kinds of records by the number and by the letters with which other rows name their owner."""
 _SCOPE_TEXT: Final = "The request requires higher privileges than provided by the webhook token"
 
 
@@ -21,7 +23,7 @@ _SCOPE_TEXT: Final = "The request requires higher privileges than provided by th
 class Rights:
     """Scopes that the caller lacks, methods that its rights deny, and people whose records it does not see.
 
-    The records of hidden people are left out of all lists, with their history, activities and calls, and of `total`.
+    The records of hidden people are left out of all lists and of `total`, with their history, activities, goods, calls and tasks.
     """
 
     without_scopes: frozenset[str] = frozenset()
@@ -36,18 +38,19 @@ class Rights:
         if method in self.denied:
             raise PortalError(403 if word == "voximplant" else 400, "ACCESS_DENIED", "Access denied!")
 
-    def narrow(self, plan: Plan, store: Store, kind: str) -> Plan:
+    def narrow(self, plan: Plan, store: Store) -> Plan:
         """Return the plan of a list for the records that may be seen."""
-        return plan.narrow(lambda row: self.shows(store, kind, row)) if self.hidden else plan
+        return plan.narrow(lambda row: self.shows(store, row)) if self.hidden else plan
 
-    def shows(self, store: Store, kind: str, row: Row) -> bool:
+    def shows(self, store: Store, row: Row) -> bool:
         """Whether a record may be seen: its person is not hidden, nor that of the record to which it belongs."""
         if not self.hidden:
             return True
         person = row.get("ASSIGNED_BY_ID") or row.get("RESPONSIBLE_ID") or row.get("PORTAL_USER_ID")
-        if kind != "activity" and not kind.startswith("history_"):
+        if "OWNER_ID" not in row:
             return person not in self.hidden
-        schema = BY_TYPE_ID.get(row.get("OWNER_TYPE_ID") or row.get("ENTITY_TYPE_ID") or 0)
+        code = row.get("OWNER_TYPE_ID") or row.get("ENTITY_TYPE_ID") or row.get("OWNER_TYPE")
+        schema = _OWNERS.get(code)
         owner = store.get(schema.kind, row["OWNER_ID"]) if schema else None
         return owner is None or owner.get("ASSIGNED_BY_ID") not in self.hidden
 

@@ -77,10 +77,11 @@ async def test_the_records_of_hidden_people_are_left_out_of_every_list_and_total
     before = {method: (await caller.call(method, params))["total"] for method, params in LISTS}
     await order(caller, "rights", hidden=hidden)
     assert (await caller.call("crm.deal.list", {"filter": {person: hidden}}))["total"] == 0
-    number = own["result"][0]["ID"]
+    number, owners = own["result"][0]["ID"], [row["ID"] for row in own["result"]]
     assert (await caller.call("crm.deal.get", {"id": number}))["error_description"] == "Access denied."
     assert (await caller.call("crm.item.get", {"entityTypeId": 2, "id": number}))["error"] == "ACCESS_DENIED"
     assert (await caller.call("crm.stagehistory.list", {"entityTypeId": 2, "filter": {"OWNER_ID": number}}))["total"] == 0
+    assert (await caller.call("crm.item.productrow.list", {"filter": {"=ownerType": "D", "=ownerId": owners}}))["total"] == 0
     assert (await caller.call("crm.activity.list", {"filter": {"OWNER_TYPE_ID": 2, "OWNER_ID": number}}))["total"] == 0
     for method, params in LISTS:
         assert 0 < (await caller.call(method, params))["total"] < before[method], method
@@ -93,6 +94,7 @@ LISTS: list[tuple[str, dict[str, Any]]] = [
     ("crm.stagehistory.list", {"entityTypeId": 2}),
     ("crm.activity.list", {}),
     ("voximplant.statistic.get", {}),
+    ("tasks.task.list", {}),
 ]
 
 

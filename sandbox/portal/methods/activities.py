@@ -77,7 +77,7 @@ def _list(call: Call) -> query.Page:
     plan = query.plan_classic(ACTIVITY, {**params, "filter": filters})
     if bindings is not None:
         plan = plan.narrow(partial(_bound, bindings))
-    page = query.run(call.store.table("activity"), call.rights.narrow(plan, call.store, "activity"))
+    page = query.run(call.store.table("activity"), call.rights.narrow(plan, call.store))
     names = query.classic_names(ACTIVITY, params) if params.get("select") else _NAMES
     if "COMMUNICATIONS" in (params.get("select") or []):
         names = [*names, "COMMUNICATIONS"]

@@ -114,7 +114,7 @@ def _history(call: Call) -> query.Page:
     for name in query.want_array(params, "order"):
         if name not in HISTORY.fields:
             raise invalid_argument(f"Invalid order: field '{name}' is not allowed in order")
-    plan = call.rights.narrow(query.plan_classic(HISTORY, params), call.store, history_kind(kind))
+    plan = call.rights.narrow(query.plan_classic(HISTORY, params), call.store)
     page = query.run(call.store.table(history_kind(kind)), plan)
     stage_names = ["STAGE_SEMANTIC_ID", "STAGE_ID"] if funnels else ["STATUS_SEMANTIC_ID", "STATUS_ID"]
     names = ["ID", "TYPE_ID", "OWNER_ID", "CREATED_TIME", *(["CATEGORY_ID"] if funnels else []), *stage_names]

@@ -52,7 +52,7 @@ def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
 def _find(schema: Schema, call: Call, verb: str) -> Row:
     row = call.store.get(schema.kind, call.classic_id())
     if row is not None:
-        if not call.rights.shows(call.store, schema.kind, row):
+        if not call.rights.shows(call.store, row):
             raise classic("Access denied.")
         return row
     if schema.kind in {"contact", "company"} and verb != "get":
@@ -79,7 +79,7 @@ def _list(schema: Schema, call: Call) -> query.Page:
     plan = query.plan_classic(schema, params)
     names = query.classic_names(schema, params)
     table = call.store.table(schema.kind)
-    page = query.run(table, call.rights.narrow(plan, call.store, schema.kind))
+    page = query.run(table, call.rights.narrow(plan, call.store))
     return query.Page([], page.total, page.next, ready=_ready(schema, table, page.rows, tuple(names)))
 
 

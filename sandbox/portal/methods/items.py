@@ -35,7 +35,7 @@ def _find(schema: Schema, call: Call) -> Row:
     row = call.store.get(schema.kind, to_int(call.required("id")))
     if row is None:
         raise PortalError(400, "NOT_FOUND", "Элемент не найден")
-    if not call.rights.shows(call.store, schema.kind, row):
+    if not call.rights.shows(call.store, row):
         raise PortalError(400, "ACCESS_DENIED", "Доступ запрещён")
     return row
 
@@ -107,7 +107,7 @@ def _get(call: Call) -> Row:
 
 def _list(call: Call) -> query.Page:
     schema = schema_of(call)
-    plan = call.rights.narrow(query.plan_universal(schema, call.params), call.store, schema.kind)
+    plan = call.rights.narrow(query.plan_universal(schema, call.params), call.store)
     names, with_fm = query.universal_names(schema, call.params)
     page = query.run(call.store.table(schema.kind), plan)
     original = str(call.arg("useOriginalUfNames") or "N")

@@ -128,7 +128,8 @@ def _list(call: Call) -> query.Page:
     for name in ("=ownerType", "=ownerId"):
         if filters.get(name) is None:
             raise missing_parameter(name)
-    page = query.run(call.store.table("productrow"), query.plan_universal(PRODUCTROW, call.params))
+    plan = call.rights.narrow(query.plan_universal(PRODUCTROW, call.params), call.store)
+    page = query.run(call.store.table("productrow"), plan)
     return query.Page([_shown(row) for row in page.rows], page.total, page.next, box="productRows")
 
 

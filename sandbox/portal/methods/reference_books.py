@@ -114,7 +114,7 @@ def _calls(call: Call) -> query.Page:
     params = call.folded()
     sort, way = str(params.get("sort") or "").upper(), str(params.get("order") or "ASC")
     params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else {"CALL_START_DATE": "DESC"}
-    plan = call.rights.narrow(query.plan_classic(PHONE_CALL, params), call.store, "phone_call")
+    plan = call.rights.narrow(query.plan_classic(PHONE_CALL, params), call.store)
     page = query.run(call.store.table("phone_call"), plan)
     return query.Page([{**show_classic(PHONE_CALL, row), "RECORD_FILE_ID": None} for row in page.rows], page.total, page.next)
 

@@ -152,7 +152,8 @@ def _list(call: Call) -> query.Page:
     for name in query.want_array(call.params, "order"):
         if str(name).upper() not in TASK.fields:
             raise PortalError(400, "0", "Invalid sorting key")
-    page = query.run(call.store.table("task"), query.plan_classic(TASK, call.params))
+    plan = call.rights.narrow(query.plan_classic(TASK, call.params), call.store)
+    page = query.run(call.store.table("task"), plan)
     wanted = [str(n).upper() for n in call.arg("select") or []]
     names = ["ID", *(n for n in wanted if n in TASK.fields)] if wanted and "*" not in wanted else None
     return query.Page([_shown(call, row, names) for row in page.rows], page.total, page.next, box="tasks")
