@@ -40,9 +40,9 @@ class Rights:
 
     def narrow(self, plan: Plan, store: Store) -> Plan:
         """Return the plan of a list for the records that may be seen."""
-        return plan.narrow(lambda row: self.shows(store, row)) if self.hidden else plan
+        return plan.narrow(lambda row: self.may_see(store, row)) if self.hidden else plan
 
-    def shows(self, store: Store, row: Row) -> bool:
+    def may_see(self, store: Store, row: Row) -> bool:
         """Whether a record may be seen: its person is not hidden, nor that of the record to which it belongs."""
         if not self.hidden:
             return True

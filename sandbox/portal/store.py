@@ -173,7 +173,7 @@ class Store:
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
         return value
 
-    def peek_id(self, name: str) -> int:
+    def preview_id(self, name: str) -> int:
         """Return the number that `next_id` gives next."""
         return self._counters.get(name, 0) + 1
 
@@ -188,7 +188,7 @@ class Store:
 
     def fill(self, entity: str, rows: Iterable[Row], *, first: int | None = None) -> None:
         """Add many records of one kind at once, with the next ids or, where these are free, those from `first`. `watch` is not called."""
-        table, number = self.table(entity), self.peek_id(entity) - 1 if first is None else first - 1
+        table, number = self.table(entity), self.preview_id(entity) - 1 if first is None else first - 1
         source = iter(rows)
         while chunk := list(islice(source, _CHUNK)):
             kept = [{**row, "ID": number + place} for place, row in enumerate(chunk, 1)]

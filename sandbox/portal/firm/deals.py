@@ -79,7 +79,7 @@ class Fate:
         return self.stage not in _FINAL
 
 
-def draw_client(clients: Sequence[Client], chance: Random) -> Client:
+def pick_client(clients: Sequence[Client], chance: Random) -> Client:
     """Draw a client: every second time one of a few large ones."""
     if chance.random() < 0.5:
         return chance.choice(clients)
@@ -113,10 +113,10 @@ class Deals:
         client = self._pick_client(lead)
         walk = self._walk(made, seller)
         _, moved, funnel, stage = walk.moves[-1]
-        amount, currency = self._draw_sum()
+        amount, currency = self._pick_sum()
         is_imported = self._firm.imported and made < staff.now - _IMPORTED_BEFORE
         if not is_imported:
-            self._note_history(number, walk)
+            self._record_history(number, walk)
         fate = Fate(number, made, moved, stage, seller, client, amount, currency)
         self.fates.append(fate)
         prefix = "C1:" if funnel else ""
@@ -137,7 +137,7 @@ class Deals:
             "CLOSED": "Y" if stage in _FINAL else "N",
             "IS_NEW": "Y" if stage == OPEN[0] else "N",
             "BEGINDATE": write_date(made),
-            "CLOSEDATE": write_date(self._draw_close(made, moved, stage)),
+            "CLOSEDATE": write_date(self._pick_close(made, moved, stage)),
             "CONTACT_ID": client.contact or None,
             "CONTACT_IDS": [client.contact] if client.contact else [],
             "COMPANY_ID": client.id,
@@ -166,7 +166,7 @@ class Deals:
             return lead.client
         if self._chance.random() < 0.07:
             return NOBODY
-        return draw_client(self._clients, self._chance)
+        return pick_client(self._clients, self._chance)
 
     def _walk(self, made: float, seller: int) -> Walk:
         chance, now = self._chance, self._staff.now
@@ -195,7 +195,7 @@ class Deals:
                 step += 2 if step < 3 and chance.random() < 0.08 else 1
                 walk.add(2, second, funnel, OPEN[step])
 
-    def _note_history(self, number: int, walk: Walk) -> None:
+    def _record_history(self, number: int, walk: Walk) -> None:
         retired_before = self._staff.now - _RETIRED_BEFORE if self._firm.retired else 0.0
         for kind, second, funnel, stage in walk.moves:
             code = RETIRED_STAGE if stage == OPEN[1] and second < retired_before else stage
@@ -210,7 +210,7 @@ class Deals:
             }
             self.moves.append((second, row))
 
-    def _draw_sum(self) -> tuple[float | None, str]:
+    def _pick_sum(self) -> tuple[float | None, str]:
         chance = self._chance
         currency = chance.choices(tuple(_RATES), (940, 30, 20, 10))[0]
         draw = chance.random()
@@ -219,7 +219,7 @@ class Deals:
         amount = chance.lognormvariate(11.6, 1.0) / _RATES[currency]
         return round(amount, 2 if chance.random() < 0.2 else 0), currency
 
-    def _draw_close(self, made: float, moved: float, stage: str) -> float:
+    def _pick_close(self, made: float, moved: float, stage: str) -> float:
         chance = self._chance
         if stage in _FINAL and chance.random() < 0.95:
             return moved

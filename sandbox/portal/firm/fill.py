@@ -55,12 +55,12 @@ def fill_firm(store: Store, now: datetime, firm: Firm, seed: int) -> None:
 def _add_life(store: Store, second: int, firm: Firm, salt: str) -> None:
     staff = Staff(second, without_sample=firm.aside)
     clients = _add_clients(store, staff, max(20, firm.deals // 16), Random(f"{salt}:clients"))
-    first_lead, first_deal = (1, 1) if firm.aside else (store.peek_id("lead"), store.peek_id("deal"))
+    first_lead, first_deal = (1, 1) if firm.aside else (store.preview_id("lead"), store.preview_id("deal"))
     leads = Leads(staff, clients, first_lead, salt)
     store.fill("lead", leads.build(firm.deals // 5), first=first_lead)
     deals = Deals(firm, staff, clients, leads.converted, first_deal, salt)
-    store.fill("deal", _give_own_values(deals.build(), firm, Random(f"{salt}:own")), first=first_deal)
-    invoices = Invoices(second, deals.fates, store.peek_id(schema.INVOICE.kind), salt)
+    store.fill("deal", _fill_own_values(deals.build(), firm, Random(f"{salt}:own")), first=first_deal)
+    invoices = Invoices(second, deals.fates, store.preview_id(schema.INVOICE.kind), salt)
     store.fill(schema.INVOICE.kind, invoices.build())
     for number, moves in ((1, leads.moves), (2, deals.moves), (INVOICE_TYPE_ID, invoices.moves)):
         store.fill(history_kind(number), (row for _, row in sorted(moves, key=lambda move: move[0])))
@@ -79,27 +79,27 @@ def _pause_collector() -> Iterator[None]:
             gc.enable()
 
 
-def name_own_fields(firm: Firm) -> list[str]:
+def list_own_fields(firm: Firm) -> list[str]:
     """Return the names of the custom fields of deals that the firm adds."""
     return [f"UF_CRM_WIDE_{place:03}" for place in range(1, firm.own_fields + 1)]
 
 
 def add_own_fields(firm: Firm) -> None:
     """Define the custom fields of a firm. They are those of all portals of this process until `remove_own_fields`."""
-    for place, name in enumerate(name_own_fields(firm), 1):
+    for place, name in enumerate(list_own_fields(firm), 1):
         choices = tuple((place * 10 + number, f"Вариант {number}") for number in range(1, 4)) if place % 3 == 0 else ()
         schema.add_field(_OWN_KIND, f"{name} {'enumeration' if choices else 'string'} D Поле {place}", choices)
 
 
 def remove_own_fields(firm: Firm) -> None:
     """Take the custom fields of a firm away again."""
-    for name in name_own_fields(firm):
+    for name in list_own_fields(firm):
         schema.remove_field(_OWN_KIND, name)
 
 
-def _give_own_values(rows: Iterable[Row], firm: Firm, chance: Random) -> Iterator[Row]:
+def _fill_own_values(rows: Iterable[Row], firm: Firm, chance: Random) -> Iterator[Row]:
     """Give every second deal a value of one of the custom fields that the firm adds."""
-    fields = [schema.DEAL.fields[name] for name in name_own_fields(firm)]
+    fields = [schema.DEAL.fields[name] for name in list_own_fields(firm)]
     for row in rows:
         if fields and chance.random() < 0.5:
             field = chance.choice(fields)
@@ -137,7 +137,7 @@ def _add_books(store: Store, now: int, firm: Firm) -> None:
 
 
 def _add_clients(store: Store, staff: Staff, count: int, chance: Random) -> list[Client]:
-    first, first_contact = store.peek_id("company"), store.peek_id("contact")
+    first, first_contact = store.preview_id("company"), store.preview_id("contact")
     clients: list[Client] = []
     companies: list[Row] = []
     contacts: list[Row] = []

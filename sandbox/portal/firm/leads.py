@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from sandbox.portal.firm.deals import Client, Lead, draw_client
+from sandbox.portal.firm.deals import Client, Lead, pick_client
 from sandbox.portal.firm.moments import DAY, move_to_office, move_to_past_office, write_moment
 from sandbox.portal.firm.staff import SOURCES, Staff
 from sandbox.portal.firm.words import FIRST_NAMES, LAST_NAMES, LEAD_TOPICS
@@ -49,7 +49,7 @@ class Leads:
         moves = self._walk(made)
         moved, status = moves[-1]
         source = chance.choices(SOURCES, (20, 50, 15, 10, 5))[0]
-        client = draw_client(self._clients, chance) if chance.random() < 0.3 else None
+        client = pick_client(self._clients, chance) if chance.random() < 0.3 else None
         for place, (second, code) in enumerate(moves):
             row: Row = {"TYPE_ID": (3 if code in _FINAL else 2) if place else 1, "ENTITY_TYPE_ID": 1, "OWNER_ID": number}
             row |= {"CREATED_TIME": write_moment(second), "STATUS_ID": code, "STATUS_SEMANTIC_ID": _FINAL.get(code, "P")}

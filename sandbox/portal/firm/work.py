@@ -31,7 +31,7 @@ class Work:
     def build_activities(self, count: int) -> Iterator[Row]:
         """Yield activities by creation: of deals 70 %, leads 20 %, companies 10 %; a fifth belongs to others than the record's person."""
         chance, now = Random(f"{self._seed}:activities"), self._staff.now
-        drafts = sorted((self._draw_owner(chance) for _ in range(count)), key=lambda draft: draft[0])
+        drafts = sorted((self._pick_owner(chance) for _ in range(count)), key=lambda draft: draft[0])
         for made, kind, owner, seller, is_open in drafts:
             type_id = chance.choices((1, 2, 4, 6), (10, 50, 20, 20))[0]
             person = seller if chance.random() < 0.8 else self._staff.pick_seller(chance, made)
@@ -63,13 +63,13 @@ class Work:
         """Yield calls in the order of their start: first the answers to leads (three of four leads get one), then calls of clients."""
         chance, now = Random(f"{self._seed}:calls"), self._staff.now
         drafts: list[Call] = [
-            draft for lead in self._leads if chance.random() < 0.75 and (draft := self._answer_lead(lead, chance)) is not None
+            draft for lead in self._leads if chance.random() < 0.75 and (draft := self._call_lead(lead, chance)) is not None
         ]
         drafts = drafts[-count:]
         while len(drafts) < count:
             second = move_to_past_office(now - chance.random() * 180 * DAY, now, chance)
             person, way = self._staff.pick_seller(chance, second), chance.choices((1, 2), (55, 45))[0]
-            drafts.append((second, person, *self._draw_caller(chance), way))
+            drafts.append((second, person, *self._pick_caller(chance), way))
         for place, (second, person, kind, owner, way) in enumerate(sorted(drafts, key=lambda draft: draft[:2])):
             code = chance.choices(("200", "304", "486", "603-S"), (72, 18, 6, 4) if way == 2 else (76, 0, 16, 8))[0]
             yield ANY_CALL | {
@@ -116,7 +116,7 @@ class Work:
                 "UF_CRM_TASK": [f"D_{about.id}"] if about else None,
             }
 
-    def _draw_owner(self, chance: Random) -> tuple[float, int, int, int, bool]:
+    def _pick_owner(self, chance: Random) -> tuple[float, int, int, int, bool]:
         """Return (moment, owner's type, owner, the owner's person, whether the owner is open) of a new activity."""
         draw, now = chance.random(), self._staff.now
         if draw < 0.7 and self._deals:
@@ -130,13 +130,13 @@ class Work:
         made = now - 1 - chance.random() * 200 * DAY
         return made, 4, chance.choice(self._clients).id, self._staff.pick_seller(chance, made), False
 
-    def _answer_lead(self, lead: LeadFate, chance: Random) -> Call | None:
+    def _call_lead(self, lead: LeadFate, chance: Random) -> Call | None:
         second = move_to_office(lead.made + 120 + chance.expovariate(1 / _FIRST_CALL), chance)
         if second >= self._staff.now:
             return None
         return second, lead.seller, "LEAD", lead.id, 1 if chance.random() < 0.85 else 2
 
-    def _draw_caller(self, chance: Random) -> tuple[str | None, int | None]:
+    def _pick_caller(self, chance: Random) -> tuple[str | None, int | None]:
         client, draw = chance.choice(self._clients), chance.random()
         if draw < 0.15 and self._leads:
             return "LEAD", chance.choice(self._leads).id

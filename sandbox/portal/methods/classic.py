@@ -52,7 +52,7 @@ def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
 def _find(schema: Schema, call: Call, verb: str) -> Row:
     row = call.store.get(schema.kind, call.classic_id())
     if row is not None:
-        if not call.rights.shows(call.store, row):
+        if not call.rights.may_see(call.store, row):
             raise classic("Access denied.")
         return row
     if schema.kind in {"contact", "company"} and verb != "get":

@@ -35,7 +35,7 @@ def _find(schema: Schema, call: Call) -> Row:
     row = call.store.get(schema.kind, to_int(call.required("id")))
     if row is None:
         raise PortalError(400, "NOT_FOUND", "Элемент не найден")
-    if not call.rights.shows(call.store, row):
+    if not call.rights.may_see(call.store, row):
         raise PortalError(400, "ACCESS_DENIED", "Доступ запрещён")
     return row
 
