@@ -109,13 +109,15 @@ def _vats(call: Call) -> query.Page:
 def _calls(call: Call) -> query.Page:
     """Return one page of phone calls. The parameters `sort` (one field) and `order` (ASC or DESC) give the order.
 
-    Without them no order is promised; the newest come first here, so that a new call shifts the pages of a client that does not sort.
+    Without them no order is promised: calls of more than one page come newest first here, so that a new call shifts the pages of a client
+    that does not sort.
     """
-    params = call.folded()
+    params, table = call.folded(), call.store.table("phone_call")
     sort, way = str(params.get("sort") or "").upper(), str(params.get("order") or "ASC")
-    params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else {"CALL_START_DATE": "DESC"}
+    unsorted = {"CALL_START_DATE": "DESC"} if len(table) > query.PAGE else {}
+    params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else unsorted
     plan = call.rights.narrow(query.plan_classic(PHONE_CALL, params), call.store)
-    page = query.run(call.store.table("phone_call"), plan)
+    page = query.run(table, plan)
     return query.Page([{**show_classic(PHONE_CALL, row), "RECORD_FILE_ID": None} for row in page.rows], page.total, page.next)
 
 
