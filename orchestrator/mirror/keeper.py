@@ -71,8 +71,11 @@ class MirrorKeeper:
             if with_old_history:
                 await load_history(session, OLDER)
 
-    async def refresh_if_older(self, age: timedelta = ASKED_AGE) -> bool:
-        """Say whether the data is now at most so old; another process that refreshes is waited for. May raise BitrixError, MirrorError."""
+    async def refresh_if_older(self, age: timedelta = ASKED_AGE, *, asked: bool = True) -> bool:
+        """Say whether the data is now at most so old; another process that refreshes is waited for.
+
+        `asked`: a person waits, and gets old numbers sooner than none. May raise BitrixError, MirrorError.
+        """
         for _ in range(int(_WAIT_SECONDS / _POLL_SECONDS)):
             if not self.is_older(age):
                 return True
@@ -81,7 +84,7 @@ class MirrorKeeper:
                     async with self._open_session() as session:
                         if session.writer.read_mark("as_of") is None:
                             return False
-                        await refresh(session, self._clock.mark())
+                        await refresh(session.build_asked() if asked else session, self._clock)
                     return True
             await self._pause(_POLL_SECONDS)
         return False
@@ -104,7 +107,7 @@ class MirrorKeeper:
                 history = asyncio.create_task(self._load_history())
                 try:
                     while not history.done():
-                        await self.refresh_if_older(REFRESH_EVERY)
+                        await self.refresh_if_older(REFRESH_EVERY, asked=False)
                         await asyncio.wait([history], timeout=ROUND_SECONDS)
                     await history
                 finally:
@@ -118,7 +121,7 @@ class MirrorKeeper:
     async def _load_records(self) -> None:
         async with self._open_session() as session:
             if await session.write(partial(must_begin, session.writer)):
-                await begin_load(session)
+                await begin_load(session, self._clock.mark())
             await load_records(session)
 
     async def _load_history(self) -> None:

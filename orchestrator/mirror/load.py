@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final
 
 from bitrix.bulk.bulk import walk_by_id
-from bitrix.bulk.sender import Sender
 from bitrix.client.batch import Command, CommandOutcome
 from bitrix.errors import Unreadable
 from orchestrator.mirror.books import KnownBooks, build_commands, build_stage_commands, parse_books, write_books
@@ -17,8 +16,6 @@ from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, MONTHS_FIRST, SOU
 from state.mirror.reading import PARTS, PartStatus
 from state.mirror.writing import MirrorWriter
 
-IN_FLIGHT: Final = 3
-"""So many batches may still come when the share of the budget is used up."""
 AGAIN_SECONDS: Final = 6 * 3600
 """Then it is asked again whether what could not be read can be."""
 
@@ -30,8 +27,8 @@ def must_begin(writer: MirrorWriter) -> bool:
     return "waiting" in statuses or (age >= AGAIN_SECONDS and not statuses <= {"ready", "loading"})
 
 
-async def begin_load(session: MirrorSession) -> None:
-    """Read books and counts, and mark what there is to load. Two requests."""
+async def begin_load(session: MirrorSession, mark: str) -> None:
+    """Read books and counts, and mark what there is to load. Two requests. `mark` is this moment by our clock."""
     known = await session.write(partial(KnownBooks.load, session.writer))
     counts = [source.build_count(f"count-{source.part}") for source in SOURCES]
     outcomes = await session.ask([Command("time", "server.time", {}), *counts, *build_commands(known, with_fields=True)])
@@ -60,8 +57,8 @@ async def begin_load(session: MirrorSession) -> None:
             {
                 **marks,
                 **describe_fields(all_books.fields or {}, all_books.unread_fields),
-                "books.at": moment,
-                "fields.at": moment,
+                "books.at": mark,
+                "fields.at": mark,
                 "begun.at": moment,
             }
         )
@@ -134,8 +131,7 @@ async def _load_source(session: MirrorSession, source: Source, part: str, condit
     fields = list_fields(writer, source)
     after = int(writer.read_mark(f"mark.{part}") or 0)
     query = source.build_query(fields, {**conditions, f">{source.ids.query_field}": after})
-    sender = Sender(client=session.client, priority=session.priority, in_flight=IN_FLIGHT)
-    async with aclosing(walk_by_id(sender, query)) as portions:
+    async with aclosing(walk_by_id(session.sender, query)) as portions:
         async for rows in portions:
             await session.write(partial(_store_portion, writer, source, part, fields, rows))
     await session.write(partial(writer.set_marks, {f"part.{part}": "ready", f"mark.{part}": None, f"done.{part}": None}))

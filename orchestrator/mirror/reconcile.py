@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from bitrix.bulk.bulk import walk_by_id
 from bitrix.bulk.lists import PAGE, extract_ids, extract_rows
-from bitrix.bulk.sender import Sender
 from bitrix.client.batch import MAX_COMMANDS, CommandOutcome
 from bitrix.errors import Refused
 from orchestrator.mirror.load import list_fields, store_rows
@@ -140,9 +139,8 @@ async def _read_all(session: MirrorSession, source: Source, fields: tuple[str, .
 
 
 async def _read(session: MirrorSession, source: Source, fields: tuple[str, ...], conditions: dict[str, Any]) -> list[PortalRow]:
-    sender = Sender(client=session.client, priority=session.priority)
     rows: list[PortalRow] = []
-    async with aclosing(walk_by_id(sender, source.build_query(fields, conditions))) as portions:
+    async with aclosing(walk_by_id(session.sender, source.build_query(fields, conditions))) as portions:
         async for portion in portions:
             rows += portion
     return rows

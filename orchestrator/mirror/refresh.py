@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from bitrix.bulk.bulk import walk_by_id
 from bitrix.bulk.lists import PAGE, extract_ids, extract_rows
-from bitrix.bulk.sender import Sender
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome
 from bitrix.errors import Refused
 from orchestrator.mirror.books import (
@@ -30,6 +29,7 @@ from orchestrator.mirror.parse_rows import PortalRow
 from orchestrator.mirror.reconcile import reconcile_source
 from orchestrator.mirror.session import MirrorSession, classify_refusal
 from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, SOURCES, Source
+from state.clock import Clock
 from state.mirror.writing import MirrorWriter
 
 OVERLAP_SECONDS: Final = 30
@@ -64,10 +64,11 @@ class _Changes:
         return len(rows) < PAGE
 
 
-async def refresh(session: MirrorSession, mark: str) -> None:
-    """One request if nothing has changed. `mark` is this moment by our clock, to measure the age by."""
+async def refresh(session: MirrorSession, clock: Clock) -> None:
+    """One request if nothing has changed."""
     writer = session.writer
-    plan = await session.write(partial(_plan_refresh, writer))
+    mark = clock.mark()
+    plan = await session.write(partial(_plan_refresh, writer, clock))
     outcomes = await session.ask(plan.commands)
     by_key = {outcome.key: outcome for outcome in outcomes}
     first = {part.source.part: by_key[f"changed-{part.source.part}"] for part in plan.changes}
@@ -110,14 +111,13 @@ class _Plan:
     has_fields: bool
 
 
-def _plan_refresh(writer: MirrorWriter) -> _Plan:
+def _plan_refresh(writer: MirrorWriter, clock: Clock) -> _Plan:
     """The history stands before the records: a move that is read belongs to a record that is there, or was deleted."""
     ready = frozenset(source.part for source in (*SOURCES, HISTORY) if writer.read_mark(f"part.{source.part}") == "ready")
-    as_of = int(writer.read_mark("as_of") or 0)
-    has_books = as_of - int(writer.read_mark("books.at") or 0) >= BOOKS_SECONDS
-    has_fields = has_books and as_of - int(writer.read_mark("fields.at") or 0) >= FIELDS_SECONDS
+    has_books = _is_due(writer, clock, "books.at", BOOKS_SECONDS)
+    has_fields = has_books and _is_due(writer, clock, "fields.at", FIELDS_SECONDS)
     changes = [_plan_changes(writer, source) for source in (HISTORY, *SOURCES) if source.part in ready]
-    counted = [source for source in SOURCES if source.changed and source.part in ready]
+    counted = [source for source in SOURCES if (source.changed or has_books) and source.part in ready]
     known = KnownBooks.load(writer)
     commands = [
         Command("time", "server.time", {}),
@@ -126,6 +126,11 @@ def _plan_refresh(writer: MirrorWriter) -> _Plan:
         *(build_commands(known, with_fields=has_fields) if has_books else ()),
     ]
     return _Plan(commands, changes, ready, known, has_books, has_fields)
+
+
+def _is_due(writer: MirrorWriter, clock: Clock, name: str, seconds: float) -> bool:
+    age = clock.measure_since(writer.read_mark(name) or "")
+    return age is None or not 0 <= age.total_seconds() < seconds
 
 
 def _plan_changes(writer: MirrorWriter, source: Source) -> _Changes:
@@ -143,7 +148,7 @@ async def _read_rest(session: MirrorSession, changes: Sequence[_Changes]) -> Non
     for part in [part for part in waiting if part.left > _MOST_PAGES]:
         waiting.remove(part)
         query = part.source.build_query(part.fields, {**part.conditions, f">{part.source.ids.query_field}": part.after})
-        async for rows in walk_by_id(Sender(client=session.client, priority=session.priority), query):
+        async for rows in walk_by_id(session.sender, query):
             part.add(rows)
     while waiting:
         commands: dict[str, str] = {}
@@ -172,22 +177,28 @@ def _store_refresh(writer: MirrorWriter, plan: _Plan, answer: "_Answer") -> None
     marks: dict[str, str | int | None] = {"as_of": answer.moment, "refreshed": answer.mark, **describe_clock(answer.now)}
     if plan.has_books:
         write_books(writer, answer.books)
-        marks["books.at"] = answer.moment
+        marks["books.at"] = answer.mark
     if plan.has_fields and answer.books.fields is not None:
-        marks |= _store_fields(writer, plan, answer.books, answer.moment)
+        marks |= _store_fields(writer, plan, answer.books, answer.mark)
+    if answer.moment < int(writer.read_mark("as_of") or 0) - OVERLAP_SECONDS:
+        marks |= _mark_all_unread(plan)
     writer.set_marks(marks)
-    has_moved = False
     for part in sorted(answer.changes, key=lambda part: part.source is HISTORY):
         store_rows(writer, part.source, part.fields, part.rows)
-        has_moved = has_moved or (part.source in {DEALS, HISTORY} and bool(part.rows))
         if part.source.changed:
             writer.set_marks({f"watermark.{part.source.part}": answer.moment})
     for outcome in answer.refused:
         writer.set_marks(_mark_refused(outcome))
     if {DEALS.part, HISTORY.part} <= plan.ready:
         writer.delete_stray_moves(answer.moment - OVERLAP_SECONDS)
-    if has_moved or plan.has_books:
+    if plan.has_books:
         writer.derive_chances(answer.moment)
+
+
+def _mark_all_unread(plan: _Plan) -> dict[str, str | int | None]:
+    """The portal's clock was set back: nobody knows what has changed since the last time, so all is read once more."""
+    parts = [part.source.part for part in plan.changes if part.source.changed]
+    return {f"part.{part}": "loading" for part in parts} | {f"mark.{part}": None for part in parts}
 
 
 def _mark_refused(outcome: CommandOutcome) -> dict[str, str | int | None]:
@@ -198,7 +209,7 @@ def _mark_refused(outcome: CommandOutcome) -> dict[str, str | int | None]:
     return {f"part.{part}": status, **({"calls": "activities"} if part == CALLS.part else {})}
 
 
-def _store_fields(writer: MirrorWriter, plan: _Plan, books: Books, moment: int) -> dict[str, str | int | None]:
+def _store_fields(writer: MirrorWriter, plan: _Plan, books: Books, mark: str) -> dict[str, str | int | None]:
     """A list field that is new makes its records be read once more: they have values of it, and did not change."""
     before = writer.read_mark("fields")
     marks = describe_fields(books.fields or {}, books.unread_fields)
@@ -207,7 +218,7 @@ def _store_fields(writer: MirrorWriter, plan: _Plan, books: Books, moment: int) 
             if source.fields_kind and source.part in plan.ready:
                 marks |= {f"part.{source.part}": "loading", f"mark.{source.part}": None}
         writer.keep_choices(books.fields or {})
-    return {**marks, "fields.at": moment}
+    return {**marks, "fields.at": mark}
 
 
 async def _compare_count(session: MirrorSession, source: Source, total: int) -> None:

@@ -13,6 +13,9 @@ from state.mirror.reading import PartStatus
 from state.mirror.writing import MirrorWriter
 
 T = TypeVar("T")
+ASKED_SECONDS: Final = 20.0
+IN_FLIGHT: Final = 3
+"""So many batches may still come when the share of the budget is used up."""
 _SCOPE_CODES: Final = frozenset({"INSUFFICIENT_SCOPE", "ERROR_METHOD_NOT_FOUND", "METHOD_NOT_FOUND"})
 _ABSENT_CODES: Final = frozenset({"NOT_FOUND", "ENTITY_TYPE_NOT_SUPPORTED"})
 _RIGHT_CODES: Final = frozenset({"ACCESS_DENIED", "FORBIDDEN", "INVALID_CREDENTIALS", "PERMISSION_DENIED", "ERROR_CORE"})
@@ -21,10 +24,18 @@ _RIGHT_CODES: Final = frozenset({"ACCESS_DENIED", "FORBIDDEN", "INVALID_CREDENTI
 class MirrorSession:
     """One process's hands on the mirror. May raise BitrixError and MirrorError."""
 
-    def __init__(self, client: PortalCaller, writer: MirrorWriter, priority: Priority = Priority.BULK) -> None:
-        self.client, self.writer, self.priority = client, writer, priority
-        self._sender = Sender(client=client, priority=priority)
-        self._lock = asyncio.Lock()
+    def __init__(self, client: PortalCaller, writer: MirrorWriter, *, lock: asyncio.Lock | None = None, asked: bool = False) -> None:
+        """`asked`: a person waits. Then no limit is waited for, and the portal gets 20 seconds."""
+        self._client, self.writer = client, writer
+        self._lock = lock or asyncio.Lock()
+        deadline = asyncio.get_running_loop().time() + ASKED_SECONDS if asked else None
+        self.sender = Sender(
+            client=client, priority=Priority.INTERACTIVE if asked else Priority.BULK, in_flight=IN_FLIGHT, deadline=deadline
+        )
+
+    def build_asked(self) -> "MirrorSession":
+        """The same hands, for somebody who waits."""
+        return MirrorSession(self._client, self.writer, lock=self._lock, asked=True)
 
     async def ask(self, commands: Sequence[Command]) -> list[CommandOutcome]:
         """All answers, in order, as `send` gives them."""
@@ -36,7 +47,7 @@ class MirrorSession:
 
     async def send(self, cmd: Mapping[str, str]) -> list[CommandOutcome]:
         """One batch. Every answer is a success or an error of its own; NotSent is raised if a limit stopped one of them."""
-        answer = await self._sender.read("batch", {"halt": 0, "cmd": dict(cmd)})
+        answer = await self.sender.read("batch", {"halt": 0, "cmd": dict(cmd)})
         outcomes = read_answer([Command(key, text.partition("?")[0], {}) for key, text in cmd.items()], answer)
         for outcome in outcomes:
             if outcome.error in LIMITS:

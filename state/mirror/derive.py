@@ -13,12 +13,13 @@ def derive_deals(connection: sqlite3.Connection, deals: Iterable[int]) -> None:
     _fill_touched(connection, deals)
     connection.execute(_STAYS)
     connection.execute(_CLOSED_DEALS)
-    connection.execute(_REACHED.format(deals="deal.id IN (SELECT id FROM touched)"))
+    connection.execute(_REACHED)
 
 
 def derive_reached(connection: sqlite3.Connection) -> None:
     """Of all deals, after the order of the stages has changed."""
-    connection.execute(_REACHED.format(deals="TRUE"))
+    _fill_touched(connection, (number for (number,) in connection.execute("SELECT id FROM deal").fetchall()))
+    connection.execute(_REACHED)
 
 
 def derive_called(connection: sqlite3.Connection, leads: Iterable[int], source: str) -> None:
@@ -59,10 +60,17 @@ WHERE id IN (SELECT id FROM touched)
 """
 # Stages of another funnel have an order of their own.
 _REACHED: Final = """
-UPDATE deal SET reached = (SELECT max(stage.sort) FROM stage WHERE stage.kind = 'deal' AND stage.funnel = deal.funnel
-    AND stage.semantics <> 'F' AND (stage.code = deal.stage
-        OR stage.code IN (SELECT move.stage FROM move WHERE move.deal = deal.id AND move.funnel = deal.funnel)))
-WHERE {deals}
+UPDATE deal SET reached = far.sort FROM (SELECT id, max(sort) AS sort FROM (
+    SELECT id, NULL AS sort FROM touched
+    UNION ALL
+    SELECT deal.id, stage.sort FROM touched CROSS JOIN deal ON deal.id = touched.id
+        CROSS JOIN stage ON stage.kind = 'deal' AND stage.funnel = deal.funnel AND stage.code = deal.stage AND stage.semantics <> 'F'
+    UNION ALL
+    SELECT deal.id, stage.sort FROM touched CROSS JOIN deal ON deal.id = touched.id
+        CROSS JOIN move ON move.deal = deal.id AND move.funnel = deal.funnel
+        CROSS JOIN stage ON stage.kind = 'deal' AND stage.funnel = move.funnel AND stage.code = move.stage AND stage.semantics <> 'F')
+    GROUP BY id) AS far
+WHERE deal.id = far.id AND deal.reached IS NOT far.sort
 """
 _CALLED_BY_SOURCE: Final = {
     "voximplant": """
@@ -87,9 +95,9 @@ WHERE type = :type
 _CHANCES: Final = """
 INSERT INTO chance
 WITH ended AS (SELECT id, funnel, semantics = 'S' AS is_won FROM deal WHERE semantics <> 'P' AND closed >= :since),
-    visit AS (SELECT DISTINCT move.deal, move.funnel, move.stage FROM move WHERE move.semantics = 'P'),
-    by_stage AS (SELECT visit.funnel, visit.stage, avg(is_won) AS share, count(*) AS closed FROM visit JOIN ended ON ended.id = visit.deal
-        GROUP BY visit.funnel, visit.stage),
+    visit AS (SELECT DISTINCT move.deal, move.funnel, move.stage, is_won FROM ended CROSS JOIN move ON move.deal = ended.id
+        WHERE move.semantics = 'P'),
+    by_stage AS (SELECT visit.funnel, visit.stage, avg(is_won) AS share, count(*) AS closed FROM visit GROUP BY visit.funnel, visit.stage),
     by_funnel AS (SELECT funnel, avg(is_won) AS share, count(*) AS closed FROM ended GROUP BY funnel)
 SELECT stage.funnel, stage.code, CASE WHEN by_stage.closed >= :fewest THEN by_stage.share ELSE by_funnel.share END,
     CASE WHEN by_stage.closed >= :fewest THEN by_stage.closed ELSE by_funnel.closed END

@@ -68,6 +68,7 @@ CREATE INDEX lead_created ON lead (created);
 CREATE INDEX activity_owner ON activity (owner_type, owner, is_done);
 CREATE INDEX activity_deadline ON activity (deadline);
 CREATE INDEX call_started ON call (started);
+CREATE INDEX call_owner ON call (owner_type, owner);
 CREATE INDEX move_deal ON move (deal, entered, id);
 CREATE INDEX move_left ON move (left);
 CREATE INDEX move_entered ON move (entered);

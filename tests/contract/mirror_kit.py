@@ -13,7 +13,7 @@ from bitrix.limits.limiter import Limiter
 from orchestrator.mirror.keeper import MirrorKeeper
 from tests.contract.sandbox_portal_kit import Caller, in_process
 
-TABLES = "deal lead item activity call task move choice stage person rate chance".split()
+TABLES = ["deal", "lead", "item", "activity", "call", "task", "move", "choice", "stage", "person", "rate", "chance"]
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Ages:
         return str(self.seconds)
 
     def measure_since(self, mark: str) -> timedelta | None:
-        return timedelta(seconds=self.seconds - float(mark))
+        return timedelta(seconds=self.seconds - float(mark)) if mark else None
 
 
 @dataclass
@@ -42,9 +42,14 @@ class World:
     async def count_requests(self) -> int:
         return int((await self.portal.http.get("/sandbox/stats")).json()["requests"])
 
-    async def refresh(self, keeper: MirrorKeeper) -> int:
-        """Refresh when the data is old, and say how many requests it took."""
-        self.ages.seconds += 100
+    async def withhold(self, **rights: Any) -> None:
+        """What the webhook may not do from now on; nothing gives back all rights."""
+        assert (await self.portal.http.post("/sandbox/rights", json=rights)).status_code == 200
+
+    async def refresh(self, keeper: MirrorKeeper, *, after: float = 61) -> int:
+        """Refresh when some seconds have passed, and say how many requests it took; the books are read after 600."""
+        self.ages.seconds += after
+        self.portal.clock.move(seconds=after)  # type: ignore[union-attr]
         before = await self.count_requests()
         assert await keeper.refresh_if_older()
         return await self.count_requests() - before
@@ -60,14 +65,14 @@ async def open_world(folder: Path, **settings: Any) -> AsyncIterator[World]:
 
 def dump(keeper: MirrorKeeper) -> dict[str, list[tuple[Any, ...]]]:
     with contextlib.closing(keeper.file.open_for_reading()) as connection:
-        return {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in TABLES}
+        return {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in TABLES}  # noqa: S608 - our own names
 
 
 class Firm:
     """Does to the portal what people do to theirs, in an order that the seed decides."""
 
     def __init__(self, portal: Caller, seed: int) -> None:
-        self.portal, self.random = portal, random.Random(seed)
+        self.portal, self.random = portal, random.Random(seed)  # noqa: S311
         self.done: dict[str, int] = {}
         self.funnels: dict[int, int] = {}
 
