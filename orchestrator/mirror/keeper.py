@@ -19,7 +19,7 @@ from bitrix.limits.limiter import Priority
 from orchestrator.mirror.load import begin_load, load_history, load_records, must_begin
 from orchestrator.mirror.refresh import refresh
 from orchestrator.mirror.session import MirrorSession
-from orchestrator.mirror.sources import HISTORY
+from orchestrator.mirror.sources import DEALS, HISTORY
 from state.clock import Clock
 from state.mirror.file import DiskFull, MirrorDamaged, MirrorError, MirrorFile, NoMirror
 from state.mirror.reading import MirrorState, read_state
@@ -82,7 +82,7 @@ class MirrorKeeper:
             with self.file.lease("refresh") as is_ours:
                 if is_ours and self.is_older(age):
                     async with self._open_session() as session:
-                        if session.writer.read_mark("as_of") is None:
+                        if session.writer.read_mark(f"part.{DEALS.part}") != "ready":
                             return False
                         await refresh(session.build_asked() if asked else session, self._clock)
                     return True

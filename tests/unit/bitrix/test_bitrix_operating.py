@@ -11,6 +11,7 @@ import pytest
 
 from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent
+from bitrix.limits.askers import Asker, ask_for
 from bitrix.limits.limiter import DUE_AFTER, Limiter, Priority
 
 Connect = Callable[..., BitrixClient]
@@ -96,6 +97,23 @@ async def test_batch_pauses_before_the_limit(connect: Connect, fake_time: Any) -
     assert (portal.refused, portal.ran) == (0, 200)
     paused = [seconds for seconds in fake_time.slept if seconds != 0.25]
     assert paused == [pytest.approx(300 - 8 * 0.25 + 1, abs=1)]
+
+
+async def test_a_share_leaves_the_rest_to_others(connect: Connect, fake_time: Any) -> None:
+    """Who may use 40 % waits there, whoever has used it; a person's call goes on meanwhile."""
+    fake_time.flows = True
+    portal = Portal(fake_time, cost=1.0, spent=100.0)
+    client = connect(portal)
+    with ask_for(Asker(source="mirror", urgency=Priority.BULK, share=0.4)):
+        while portal.spent < 190:
+            await client.call("batch", batch("map"), priority=Priority.BULK)
+        load = asyncio.ensure_future(client.call("batch", batch("map"), priority=Priority.BULK))
+    await client.call(METHOD, {"id": 1})
+    assert portal.spent == 191
+    reset = portal.reset
+    await load
+    assert portal.ran_at >= reset
+    assert portal.spent == 10
 
 
 @pytest.mark.parametrize("method", [METHOD, "CRM.Deal.Update"])
