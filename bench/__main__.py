@@ -25,6 +25,7 @@ from bench.history import history_benches
 from bench.http_chat import http_benches
 from bench.idle import idle_benches
 from bench.journal import journal_benches
+from bench.numbers import number_benches
 from bench.page import write_page
 from bench.people import people_benches
 from bench.postgres import postgres_benches
@@ -51,6 +52,7 @@ BENCHES = {
     "sessions": session_benches,
     "postgres": postgres_benches,
     "bulk": bulk_benches,
+    "numbers": number_benches,
     "runs": run_benches,
     "definitions": definition_benches,
     "scenarios": scenario_benches,

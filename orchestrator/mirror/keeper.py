@@ -65,11 +65,12 @@ class MirrorKeeper:
 
     async def load(self, *, with_old_history: bool = True) -> None:
         """Everything that is missing, at whatever hour. May raise BitrixError and MirrorError."""
-        await self._load_records()
-        async with self._open_session() as session:
-            await load_history(session)
-            if with_old_history:
-                await load_history(session, OLDER)
+        with _ask_as_mirror():
+            await self._load_records()
+            async with self._open_session() as session:
+                await load_history(session)
+                if with_old_history:
+                    await load_history(session, OLDER)
 
     async def refresh_if_older(self, age: timedelta = ASKED_AGE, *, asked: bool = True) -> bool:
         """Say whether the data is now at most so old; another process that refreshes is waited for.
@@ -102,7 +103,7 @@ class MirrorKeeper:
 
     async def _run_round(self) -> None:
         try:
-            with ask_for(Asker(source="mirror", urgency=Priority.BULK, share=BUDGET_SHARE)):
+            with _ask_as_mirror():
                 await self._load_records()
                 history = asyncio.create_task(self._load_history())
                 try:
@@ -142,6 +143,10 @@ class MirrorKeeper:
             if isinstance(error, MirrorDamaged):
                 self.file.set_aside()
             raise
+
+
+def _ask_as_mirror() -> contextlib.AbstractContextManager[Asker]:
+    return ask_for(Asker(source="mirror", urgency=Priority.BULK, share=BUDGET_SHARE))
 
 
 def is_night(state: MirrorState) -> bool:

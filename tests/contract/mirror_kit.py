@@ -39,6 +39,10 @@ class World:
     def keep(self, name: str = "a") -> MirrorKeeper:
         return MirrorKeeper(self.client, self.folder / name, self.ages)  # type: ignore[arg-type]
 
+    def is_ready(self, keeper: MirrorKeeper, *parts: str) -> bool:
+        state = keeper.read_state()
+        return state is not None and state.is_ready(*parts)
+
     async def count_requests(self) -> int:
         return int((await self.portal.http.get("/sandbox/stats")).json()["requests"])
 
