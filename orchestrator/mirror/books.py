@@ -18,8 +18,8 @@ MOST_FIELDS: Final = 40
 """List fields of a kind: each makes every page longer."""
 _LISTS: Final = frozenset({"enumeration", "crm_status", "boolean", "employee", "iblock_element", "iblock_section"})
 _FUNNEL_KINDS: Final = {"deal": 2, f"item:{INVOICES}": INVOICES}
-_LEAST_PAGES: Final = 1
-_MOST_PAGES: Final = 20
+_PAGES_AT_ONCE: Final = 20
+_MOST_PAGES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,14 @@ def build_commands(known: KnownBooks, *, with_fields: bool) -> list[Command]:
     commands = [Command(f"funnels-{type_id}", "crm.category.list", {"entityTypeId": type_id}) for type_id in _FUNNEL_KINDS.values()]
     commands.append(Command("rates", "crm.currency.list", {}))
     commands += build_stage_commands(known.funnels)
-    pages = min(_MOST_PAGES, known.people // PAGE + 1)
-    commands += [Command(f"people-{page}", "user.get", {"sort": "ID", "order": "ASC", "start": page * PAGE}) for page in range(pages)]
+    commands += _build_people_commands(range(min(_PAGES_AT_ONCE, known.people // PAGE + 1)))
     if with_fields:
         commands += [Command(f"fields-{kind}", f"crm.{kind}.fields", {}) for kind in ("deal", "lead")]
     return commands
+
+
+def _build_people_commands(pages: Iterable[int]) -> list[Command]:
+    return [Command(f"people-{page}", "user.get", {"sort": "ID", "order": "ASC", "start": page * PAGE}) for page in pages]
 
 
 def build_stage_commands(funnels: Mapping[str, Sequence[int]]) -> list[Command]:
@@ -74,13 +77,12 @@ class Books:
     """By kind."""
     unread_fields: int = 0
 
-    def find_missing(self, known: KnownBooks) -> dict[str, list[int]]:
-        """Funnels whose stages were not asked for, because nobody knew them."""
-        return {
-            kind: unread
-            for kind, numbers in self.funnels.items()
-            if (unread := [number for number in numbers if number not in known.funnels.get(kind, ())])
-        }
+    def build_rest(self, known: KnownBooks) -> list[Command]:
+        """For stages of funnels, and pages of people, of which nobody knew."""
+        new = {kind: [number for number in numbers if number not in known.funnels.get(kind, ())] for kind, numbers in self.funnels.items()}
+        read = 0 if self.people is None else -(-len(self.people) // PAGE)
+        pages = range(read, min(_MOST_PAGES, -(-self.people_total // PAGE))) if read else range(0)
+        return [*(build_stage_commands(new) if any(new.values()) else ()), *_build_people_commands(pages)]
 
 
 def parse_books(outcomes: Iterable[CommandOutcome]) -> Books:

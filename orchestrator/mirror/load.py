@@ -9,7 +9,7 @@ from typing import Any, Final
 from bitrix.bulk.bulk import walk_by_id
 from bitrix.client.batch import Command, CommandOutcome
 from bitrix.errors import Unreadable
-from orchestrator.mirror.books import KnownBooks, build_commands, build_stage_commands, parse_books, write_books
+from orchestrator.mirror.books import KnownBooks, build_commands, parse_books, write_books
 from orchestrator.mirror.parse_rows import PortalRow, parse_choices
 from orchestrator.mirror.session import MirrorSession, classify_refusal
 from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, MONTHS_FIRST, SOURCES, Source
@@ -40,7 +40,7 @@ async def begin_load(session: MirrorSession, mark: str) -> None:
         [
             HISTORY.build_count("count-history", {">=CREATED_TIME": since.isoformat()}),
             HISTORY.build_count("count-older_history", {"<CREATED_TIME": since.isoformat()}),
-            *build_stage_commands(books.find_missing(known)),
+            *books.build_rest(known),
         ]
     )
     all_books = parse_books([*outcomes, *more])
@@ -113,7 +113,7 @@ async def load_records(session: MirrorSession) -> None:
     """Everything but the history."""
     for source in SOURCES:
         await _load_source(session, source, source.part, {})
-    await session.write(lambda: session.writer.derive_chances(int(session.writer.read_mark(f"watermark.{DEALS.part}") or 0)))
+    await session.write(partial(_finish_load, session.writer))
 
 
 async def load_history(session: MirrorSession, part: str = HISTORY.part) -> None:
@@ -121,7 +121,13 @@ async def load_history(session: MirrorSession, part: str = HISTORY.part) -> None
     since = int(session.writer.read_mark("history.since") or 0)
     moment = datetime.fromtimestamp(since, UTC).isoformat()
     await _load_source(session, HISTORY, part, {f"{'>=' if part == HISTORY.part else '<'}CREATED_TIME": moment})
-    await session.write(lambda: session.writer.derive_chances(int(session.writer.read_mark(f"watermark.{DEALS.part}") or 0)))
+    await session.write(partial(_finish_load, session.writer))
+
+
+def _finish_load(writer: MirrorWriter) -> None:
+    begun = int(writer.read_mark(f"watermark.{DEALS.part}") or 0)
+    writer.delete_stray_moves(begun)
+    writer.derive_chances(begun)
 
 
 async def _load_source(session: MirrorSession, source: Source, part: str, conditions: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ counts are compared: a record added and another deleted leave the count as it wa
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from orchestrator.mirror.books import (
     Books,
     KnownBooks,
     build_commands,
-    build_stage_commands,
     parse_books,
     write_books,
 )
@@ -77,8 +76,8 @@ async def refresh(session: MirrorSession, clock: Clock) -> None:
         part.read(first[part.source.part])
     await _read_rest(session, readable)
     books = parse_books(outcomes)
-    if missing := books.find_missing(plan.known):
-        books = parse_books([*outcomes, *await session.ask(build_stage_commands(missing))])
+    if rest := books.build_rest(plan.known):
+        books = parse_books([*outcomes, *await session.ask(rest)])
     counts = {source: by_key[key] for source in SOURCES if (key := f"count-{source.part}") in by_key}
     refused = [outcome for outcome in first.values() if outcome.status != "success"]
     answer = _Answer(parse_server_time(by_key["time"]), readable, refused, books, mark)
@@ -139,7 +138,10 @@ def _plan_changes(writer: MirrorWriter, source: Source) -> _Changes:
         zone = timezone(timedelta(minutes=int(writer.read_mark("utc_offset") or 0)))
         since = int(writer.read_mark(f"watermark.{source.part}") or 0) - OVERLAP_SECONDS
         return _Changes(source, list_fields(writer, source), {f">={source.changed}": datetime.fromtimestamp(since, zone).isoformat()})
-    return _Changes(source, (), {f">{name}": max(0, writer.find_greatest_id(source.kind) - OVERLAP_IDS)})
+    conditions: dict[str, Any] = {f">{name}": max(0, writer.find_greatest_id(source.kind) - OVERLAP_IDS)}
+    if source is HISTORY and writer.read_mark("part.older_history") != "ready":
+        conditions[">=CREATED_TIME"] = datetime.fromtimestamp(int(writer.read_mark("history.since") or 0), UTC).isoformat()
+    return _Changes(source, (), conditions)
 
 
 async def _read_rest(session: MirrorSession, changes: Sequence[_Changes]) -> None:
@@ -189,9 +191,8 @@ def _store_refresh(writer: MirrorWriter, plan: _Plan, answer: "_Answer") -> None
             writer.set_marks({f"watermark.{part.source.part}": answer.moment})
     for outcome in answer.refused:
         writer.set_marks(_mark_refused(outcome))
-    if {DEALS.part, HISTORY.part} <= plan.ready:
+    if plan.has_books and DEALS.part in plan.ready:
         writer.delete_stray_moves(answer.moment - OVERLAP_SECONDS)
-    if plan.has_books:
         writer.derive_chances(answer.moment)
 
 

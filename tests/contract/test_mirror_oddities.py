@@ -102,3 +102,16 @@ async def test_a_new_list_field_makes_its_records_be_read_once_more(tmp_path: Pa
 def test_the_history_begins_at_the_first_of_the_month_13_months_ago(moment: str) -> None:
     starts = {"2026-11-30": "2025-10-01", "2026-01-31": "2024-12-01", "2028-02-29": "2027-01-01"}
     assert find_history_start(datetime.fromisoformat(moment)).isoformat()[:10] == starts[moment[:10]]
+
+
+async def test_all_people_are_read_however_many_they_are(tmp_path: Path) -> None:
+    """Also those who come later, and in one request when their number is known."""
+    async with load_firm(tmp_path, deals=0) as (world, keeper):
+        store = world.portal.portal.store  # type: ignore[union-attr]
+        for numbers in (range(1000, 1170), range(1170, 1173)):
+            for number in numbers:
+                store.put("user", {**store.get("user", 7), "ID": number, "ACTIVE": False})
+            await world.refresh(keeper, after=700)
+            assert read(keeper, "SELECT count(*) FROM person") == [(len(list(store.walk("user"))),)]
+        assert await world.refresh(keeper, after=700) == 1
+        assert read(keeper, "SELECT count(*) FROM person WHERE is_active = 0")[0][0] >= 173
