@@ -195,6 +195,8 @@ class BitrixClient:
         free_at = self._operating.find_free_time(request.methods.values(), share=request.share)
         if free_at is not None:
             raise NotSent("Method is blocked due to operation time limit", code=TIME_LIMIT, free_at=free_at)
+        if request.share < 1:
+            self._operating.begin_probe(request.methods.values(), share=request.share)
         await self._admit(request)
         fate = SendResult.UNHEARD
         try:

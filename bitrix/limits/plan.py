@@ -15,6 +15,7 @@ MARGIN = 5.0
 _STEP = 60.0
 """Seconds to wait after a refusal without a reset time: the portal frees the budget minute by minute."""
 _LONGEST = 660.0
+_PROBE = 10.0
 _CUT = 1.0
 """Seconds added to a reset time, which the portal cuts to whole seconds."""
 OUTER = ""
@@ -74,6 +75,16 @@ class OperatingTime:
     def list_spent(self) -> dict[str, float]:
         now = self._clock()
         return {method: budget.spent for method, budget in self._budgets.items() if budget.free_at > now}
+
+    def begin_probe(self, methods: Iterable[str], *, share: float) -> None:
+        """Keep others of this share back until the answer to a first call says how much was freed, or for ten seconds.
+
+        The reset time says when some of the budget is freed, not how much: all who waited would take what is not there.
+        """
+        for method in map(str.lower, methods):
+            budget = self._budgets.get(method)
+            if budget is not None and self._limit * share <= budget.spent < self._limit:
+                self._budgets[method] = _Budget(budget.spent, self._clock() + _PROBE)
 
     def find_free_time(self, methods: Iterable[str], *, share: float = 1.0) -> datetime | None:
         """None means now."""

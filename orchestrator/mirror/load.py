@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from bitrix.bulk.bulk import walk_by_id
 from bitrix.client.batch import Command, CommandOutcome
-from bitrix.errors import Unreadable
+from bitrix.errors import Refused, Unreadable
 from orchestrator.mirror.books import KnownBooks, build_commands, parse_books, write_books
 from orchestrator.mirror.parse_rows import PortalRow, parse_choices
-from orchestrator.mirror.session import MirrorSession, classify_refusal
+from orchestrator.mirror.session import MirrorSession, classify_refusal, mark_closed
 from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, MONTHS_FIRST, SOURCES, Source
-from state.mirror.reading import PARTS, PartStatus
+from state.mirror.reading import PARTS
 from state.mirror.writing import MirrorWriter
 
 AGAIN_SECONDS: Final = 6 * 3600
@@ -68,19 +68,17 @@ async def begin_load(session: MirrorSession, mark: str) -> None:
 
 def _begin_part(writer: MirrorWriter, outcome: CommandOutcome, now: int) -> dict[str, str | int | None]:
     part = outcome.key.partition("-")[2]
-    if (writer.read_mark(f"part.{part}") or "waiting") == "ready":
+    if writer.read_mark(f"part.{part}") == "ready":
         return {}
-    status: PartStatus = "loading" if outcome.status == "success" else classify_refusal(outcome) or "waiting"
-    marks: dict[str, str | int | None] = {f"part.{part}": status}
-    if status == "loading":
-        if writer.read_mark(f"watermark.{part}") is None:
-            marks[f"watermark.{part}"] = now
-        marks[f"total.{part}"] = outcome.total or 0
-        if not outcome.total:
-            marks[f"part.{part}"] = "ready"
-    if part == CALLS.part:
-        marks["calls"] = "voximplant" if status in {"loading", "ready"} else "activities"
-    return marks
+    if outcome.status != "success":
+        try:
+            return mark_closed(part, classify_refusal(Refused(outcome.error, outcome.description)))
+        except Refused:
+            return {f"part.{part}": "waiting"}
+    marks: dict[str, str | int | None] = {f"part.{part}": "loading" if outcome.total else "ready", f"total.{part}": outcome.total or 0}
+    if writer.read_mark(f"watermark.{part}") is None:
+        marks[f"watermark.{part}"] = now
+    return marks | ({"calls": "voximplant"} if part == CALLS.part else {})
 
 
 def describe_clock(now: datetime) -> dict[str, str | int | None]:
@@ -111,17 +109,17 @@ def find_history_start(now: datetime) -> datetime:
 
 async def load_records(session: MirrorSession) -> None:
     """Everything but the history."""
-    for source in SOURCES:
-        await _load_source(session, source, source.part, {})
-    await session.write(partial(_finish_load, session.writer))
+    loaded = [await _load_source(session, source, source.part, {}) for source in SOURCES]
+    if any(loaded):
+        await session.write(partial(_finish_load, session.writer))
 
 
 async def load_history(session: MirrorSession, part: str = HISTORY.part) -> None:
     """Of the last 13 months, or as part "older_history" what was before."""
     since = int(session.writer.read_mark("history.since") or 0)
     moment = datetime.fromtimestamp(since, UTC).isoformat()
-    await _load_source(session, HISTORY, part, {f"{'>=' if part == HISTORY.part else '<'}CREATED_TIME": moment})
-    await session.write(partial(_finish_load, session.writer))
+    if await _load_source(session, HISTORY, part, {f"{'>=' if part == HISTORY.part else '<'}CREATED_TIME": moment}):
+        await session.write(partial(_finish_load, session.writer))
 
 
 def _finish_load(writer: MirrorWriter) -> None:
@@ -130,17 +128,23 @@ def _finish_load(writer: MirrorWriter) -> None:
     writer.derive_chances(begun)
 
 
-async def _load_source(session: MirrorSession, source: Source, part: str, conditions: Mapping[str, Any]) -> None:
+async def _load_source(session: MirrorSession, source: Source, part: str, conditions: Mapping[str, Any]) -> bool:
+    """Say whether there was something to load. A list that the portal does not give, or not as it says, is closed: the others go on."""
     writer = session.writer
     if writer.read_mark(f"part.{part}") != "loading":
-        return
+        return False
     fields = list_fields(writer, source)
     after = int(writer.read_mark(f"mark.{part}") or 0)
     query = source.build_query(fields, {**conditions, f">{source.ids.query_field}": after})
-    async with aclosing(walk_by_id(session.sender, query)) as portions:
-        async for rows in portions:
-            await session.write(partial(_store_portion, writer, source, part, fields, rows))
-    await session.write(partial(writer.set_marks, {f"part.{part}": "ready", f"mark.{part}": None, f"done.{part}": None}))
+    marks: dict[str, str | int | None] = {f"part.{part}": "ready", f"mark.{part}": None, f"done.{part}": None}
+    try:
+        async with aclosing(walk_by_id(session.sender, query)) as portions:
+            async for rows in portions:
+                await session.write(partial(_store_portion, writer, source, part, fields, rows))
+    except (Refused, Unreadable) as error:
+        marks = mark_closed(part, classify_refusal(error))
+    await session.write(partial(writer.set_marks, marks))
+    return True
 
 
 def _store_portion(writer: MirrorWriter, source: Source, part: str, fields: tuple[str, ...], rows: Sequence[PortalRow]) -> None:

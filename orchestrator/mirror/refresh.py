@@ -4,16 +4,17 @@ A change is found by its time on the portal's clock, with an overlap; rows that 
 counts are compared: a record added and another deleted leave the count as it was.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from typing import Any, Final
 
 from bitrix.bulk.bulk import walk_by_id
-from bitrix.bulk.lists import PAGE, extract_ids, extract_rows
+from bitrix.bulk.lists import PAGE, build_inconsistency_error, extract_ids, extract_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome
-from bitrix.errors import Refused
+from bitrix.errors import Refused, Unreadable
 from orchestrator.mirror.books import (
     BOOKS_SECONDS,
     FIELDS_SECONDS,
@@ -26,9 +27,10 @@ from orchestrator.mirror.books import (
 from orchestrator.mirror.load import describe_clock, describe_fields, list_fields, parse_server_time, store_rows
 from orchestrator.mirror.parse_rows import PortalRow
 from orchestrator.mirror.reconcile import reconcile_source
-from orchestrator.mirror.session import MirrorSession, classify_refusal
-from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, SOURCES, Source
+from orchestrator.mirror.session import MirrorSession, classify_refusal, mark_closed
+from orchestrator.mirror.sources import DEALS, HISTORY, SOURCES, Source
 from state.clock import Clock
+from state.mirror.reading import PartStatus
 from state.mirror.writing import MirrorWriter
 
 OVERLAP_SECONDS: Final = 30
@@ -51,16 +53,28 @@ class _Changes:
     left: int = 0
     """Pages that are still to be read, as far as the count says."""
 
-    def read(self, outcome: CommandOutcome) -> None:
-        self.add(extract_rows(outcome.result))
-        self.left = max(0, -(-((outcome.total or 0) - PAGE) // PAGE))
+    closed: PartStatus | None = None
+    """Why the list cannot be read any more."""
 
-    def add(self, rows: Sequence[PortalRow]) -> bool:
-        """Say whether this page was the last."""
-        if rows:
+    def begin(self, outcome: CommandOutcome) -> None:
+        self.left = max(1, -(-(outcome.total or 0) // PAGE))
+        self.read(outcome)
+
+    def read(self, outcome: CommandOutcome) -> None:
+        """Add the next page. What comes after the last has a later time, or a greater id, and is read by the next refresh."""
+        try:
+            if outcome.status != "success":
+                raise Refused(outcome.error, outcome.description)  # noqa: TRY301 - one way for all that closes a list
+            rows = extract_rows(outcome.result)
+            ids = extract_ids(rows, self.source.ids.row_field)
+            if ids and ids[0] <= self.after:
+                raise build_inconsistency_error("does not obey a filter by id")
+        except (Refused, Unreadable) as error:
+            self.closed, self.left = classify_refusal(error), 0
+        else:
             self.rows += rows
-            self.after = extract_ids([rows[-1]], self.source.ids.row_field)[0]
-        return len(rows) < PAGE
+            self.after = ids[-1] if ids else self.after
+            self.left = self.left - 1 if len(rows) == PAGE else 0
 
 
 async def refresh(session: MirrorSession, clock: Clock) -> None:
@@ -70,17 +84,14 @@ async def refresh(session: MirrorSession, clock: Clock) -> None:
     plan = await session.write(partial(_plan_refresh, writer, clock))
     outcomes = await session.ask(plan.commands)
     by_key = {outcome.key: outcome for outcome in outcomes}
-    first = {part.source.part: by_key[f"changed-{part.source.part}"] for part in plan.changes}
-    readable = [part for part in plan.changes if first[part.source.part].status == "success"]
-    for part in readable:
-        part.read(first[part.source.part])
-    await _read_rest(session, readable)
+    for part in plan.changes:
+        part.begin(by_key[f"changed-{part.source.part}"])
+    await _read_rest(session, plan.changes)
     books = parse_books(outcomes)
     if rest := books.build_rest(plan.known):
         books = parse_books([*outcomes, *await session.ask(rest)])
     counts = {source: by_key[key] for source in SOURCES if (key := f"count-{source.part}") in by_key}
-    refused = [outcome for outcome in first.values() if outcome.status != "success"]
-    answer = _Answer(parse_server_time(by_key["time"]), readable, refused, books, mark)
+    answer = _Answer(parse_server_time(by_key["time"]), books, mark)
     await session.write(partial(_store_refresh, writer, plan, answer))
     for source, count in counts.items():
         if count.status == "success":
@@ -90,8 +101,6 @@ async def refresh(session: MirrorSession, clock: Clock) -> None:
 @dataclass(frozen=True, slots=True)
 class _Answer:
     now: datetime
-    changes: list[_Changes]
-    refused: list[CommandOutcome]
     books: Books
     mark: str
 
@@ -146,33 +155,30 @@ def _plan_changes(writer: MirrorWriter, source: Source) -> _Changes:
 
 async def _read_rest(session: MirrorSession, changes: Sequence[_Changes]) -> None:
     """The pages after the first of each source, of all sources in the same batches."""
-    waiting = [part for part in changes if part.left]
-    for part in [part for part in waiting if part.left > _MOST_PAGES]:
-        waiting.remove(part)
-        query = part.source.build_query(part.fields, {**part.conditions, f">{part.source.ids.query_field}": part.after})
-        async for rows in walk_by_id(session.sender, query):
-            part.add(rows)
-    while waiting:
+    for part in changes:
+        if part.left > _MOST_PAGES:
+            await _walk(session, part)
+    while waiting := [part for part in changes if part.left > 0]:
         commands: dict[str, str] = {}
         for part in waiting:
             query = part.source.build_query(part.fields, part.conditions)
             pages = min(part.left, MAX_COMMANDS - len(commands))
             commands |= query.build_pages(part.after, None, pages, prefix=f"{part.source.part}-")
-        answers = await session.send(commands)
-        waiting = [part for part in waiting if not _add_pages(part, answers)]
+        for outcome in await session.send(commands):
+            part = next(part for part in waiting if part.source.part == outcome.key.rpartition("-")[0])
+            if part.left > 0:
+                part.read(outcome)
 
 
-def _add_pages(part: _Changes, answers: Iterable[CommandOutcome]) -> bool:
-    """Say whether the list ended. What comes later has a later time, or a greater id, and is read by the next refresh."""
-    for outcome in answers:
-        if outcome.key.rpartition("-")[0] != part.source.part:
-            continue
-        if outcome.status == "error":
-            raise Refused(outcome.error, outcome.description)
-        part.left -= 1
-        if part.add(extract_rows(outcome.result)):
-            return True
-    return part.left <= 0
+async def _walk(session: MirrorSession, part: _Changes) -> None:
+    query = part.source.build_query(part.fields, {**part.conditions, f">{part.source.ids.query_field}": part.after})
+    part.left = 0
+    try:
+        async with aclosing(walk_by_id(session.sender, query)) as portions:
+            async for rows in portions:
+                part.rows += rows
+    except (Refused, Unreadable) as error:
+        part.closed = classify_refusal(error)
 
 
 def _store_refresh(writer: MirrorWriter, plan: _Plan, answer: "_Answer") -> None:
@@ -185,12 +191,13 @@ def _store_refresh(writer: MirrorWriter, plan: _Plan, answer: "_Answer") -> None
     if answer.moment < int(writer.read_mark("as_of") or 0) - OVERLAP_SECONDS:
         marks |= _mark_all_unread(plan)
     writer.set_marks(marks)
-    for part in sorted(answer.changes, key=lambda part: part.source is HISTORY):
+    for part in sorted(plan.changes, key=lambda part: part.source is HISTORY):
+        if part.closed is not None:
+            writer.set_marks(mark_closed(part.source.part, part.closed))
+            continue
         store_rows(writer, part.source, part.fields, part.rows)
         if part.source.changed:
             writer.set_marks({f"watermark.{part.source.part}": answer.moment})
-    for outcome in answer.refused:
-        writer.set_marks(_mark_refused(outcome))
     if plan.has_books and DEALS.part in plan.ready:
         writer.delete_stray_moves(answer.moment - OVERLAP_SECONDS)
         writer.derive_chances(answer.moment)
@@ -200,14 +207,6 @@ def _mark_all_unread(plan: _Plan) -> dict[str, str | int | None]:
     """The portal's clock was set back: nobody knows what has changed since the last time, so all is read once more."""
     parts = [part.source.part for part in plan.changes if part.source.changed]
     return {f"part.{part}": "loading" for part in parts} | {f"mark.{part}": None for part in parts}
-
-
-def _mark_refused(outcome: CommandOutcome) -> dict[str, str | int | None]:
-    part = outcome.key.partition("-")[2]
-    status = classify_refusal(outcome)
-    if status is None:
-        raise Refused(outcome.error, outcome.description)
-    return {f"part.{part}": status, **({"calls": "activities"} if part == CALLS.part else {})}
 
 
 def _store_fields(writer: MirrorWriter, plan: _Plan, books: Books, mark: str) -> dict[str, str | int | None]:
@@ -226,4 +225,4 @@ async def _compare_count(session: MirrorSession, source: Source, total: int) -> 
     writer = session.writer
     difference = total - await session.write(partial(writer.count_rows, source.kind))
     if difference != int(writer.read_mark(f"gap.{source.part}") or 0):
-        await reconcile_source(session, source)
+        await reconcile_source(session, source, difference)

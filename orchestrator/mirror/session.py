@@ -1,16 +1,19 @@
 """What loading and refreshing share: batches of reads, and writing in a thread, one portion at a time."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from bitrix.bulk.sender import LIMITS, Sender
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
-from bitrix.errors import NotSent, OutcomeUnknown
+from bitrix.errors import NotSent, OutcomeUnknown, Refused, Unreadable
 from bitrix.limits.limiter import Priority
 from state.mirror.reading import PartStatus
 from state.mirror.writing import MirrorWriter
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ASKED_SECONDS: Final = 20.0
@@ -71,11 +74,19 @@ class MirrorSession:
             return work()
 
 
-def classify_refusal(outcome: CommandOutcome) -> PartStatus | None:
-    """Why a list cannot be read for the time being; None for a trouble that may pass by itself."""
-    code = outcome.error.upper()
+def classify_refusal(error: Refused | Unreadable) -> PartStatus:
+    """Why a list cannot be read for the time being. Raises the error if that may pass by itself."""
+    code = error.code.upper()
+    if isinstance(error, Unreadable) or code in _ABSENT_CODES:
+        return "absent"
     if code in _SCOPE_CODES:
         return "no_scope"
-    if code in _ABSENT_CODES:
-        return "absent"
-    return "no_right" if code in _RIGHT_CODES or "access" in outcome.description.lower() else None
+    if code in _RIGHT_CODES or "access" in error.detail.lower():
+        return "no_right"
+    raise error
+
+
+def mark_closed(part: str, status: PartStatus) -> dict[str, str | int | None]:
+    """Without telephony calls are those of activities."""
+    log.warning("the portal does not give %s: %s", part, status, extra={"action": "mirror.part_closed"})
+    return {f"part.{part}": status, f"mark.{part}": None, **({"calls": "activities"} if part == "calls" else {})}
