@@ -67,8 +67,10 @@ class MirrorWriter:
         self._connection.executemany("DELETE FROM meta WHERE name = ?", gone)
         kept = [(name, str(value)) for name, value in marks.items() if value is not None]
         self._connection.executemany("INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", kept)
-        if "calls" in marks:
+        if "calls" in marks and marks["calls"] != self._calls:
             self._read_meaning()
+            leads = self._connection.execute("SELECT id FROM lead").fetchall()
+            derive_called(self._connection, (number for (number,) in leads), self._calls)
 
     def put_rows(self, kind: str, rows: Sequence[Row]) -> None:
         """Insert or replace the rows of one kind, and derive what follows from them."""

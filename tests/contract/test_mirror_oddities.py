@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from orchestrator.mirror.books import MOST_FIELDS
 from orchestrator.mirror.keeper import MirrorKeeper
 from orchestrator.mirror.load import find_history_start
+from sandbox.portal import portal as sandbox_portal
 from sandbox.portal.firm.size import Firm as FirmSize
+from sandbox.portal.methods import HANDLERS
 from state.mirror.rows import ChoiceRow
 from state.mirror.writing import MirrorWriter
 from tests.contract.mirror_kit import World, dump, open_world
@@ -115,3 +118,26 @@ async def test_all_people_are_read_however_many_they_are(tmp_path: Path) -> None
             assert read(keeper, "SELECT count(*) FROM person") == [(len(list(store.walk("user"))),)]
         assert await world.refresh(keeper, after=700) == 1
         assert read(keeper, "SELECT count(*) FROM person WHERE is_active = 0")[0][0] >= 173
+
+
+@pytest.mark.parametrize("when", ["at the load", "later"])
+async def test_a_list_that_drops_its_filter_in_silence_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Rather than counted twice, or read for ever: calls are those of activities, and all else goes on."""
+    async with open_world(tmp_path, firm=FirmSize(deals=600)) as world:
+        keeper = world.keep()
+        answer = HANDLERS["voximplant.statistic.get"]
+
+        def drop_filter(call: Any) -> Any:
+            kept = {name: value for name, value in call.params.items() if name != "FILTER"}
+            return answer(replace(call, params=kept))
+
+        if when == "later":
+            await keeper.load()
+            assert world.is_ready(keeper, "calls")
+        monkeypatch.setattr(sandbox_portal, "HANDLERS", {**HANDLERS, "voximplant.statistic.get": drop_filter})
+        await (world.refresh(keeper, after=61) if when == "later" else keeper.load())
+        state = keeper.read_state()
+        assert state is not None
+        assert (state.parts["calls"].status, state.calls) == ("absent", "activities")
+        assert state.is_ready("deals", "leads", "activities", "tasks", "invoices")
+        assert read(keeper, "SELECT count(*) - count(DISTINCT id) FROM call") == [(0,)]

@@ -9,7 +9,7 @@ import pytest
 
 from state.mirror.file import DiskFull, MirrorDamaged, MirrorFile, NoMirror
 from state.mirror.reading import read_state
-from state.mirror.rows import ChoiceRow, DealRow, MoveRow, PersonRow, RateRow, StageRow
+from state.mirror.rows import ActivityRow, CallRow, ChoiceRow, DealRow, LeadRow, MoveRow, PersonRow, RateRow, StageRow
 from state.mirror.writing import MirrorWriter, delete_record
 
 PORTAL = "firm.example"
@@ -213,3 +213,24 @@ def test_what_is_derived(
         ends = [*(row.entered for row in rows[1:]), None][: len(rows)]
         befores = [None, *(row.stage for row in rows)][: len(rows)]
         assert read(file, "SELECT left, came_from FROM move ORDER BY id") == list(zip(ends, befores, strict=True))
+
+
+def test_the_first_call_to_a_lead_follows_the_source_of_calls(file: MirrorFile, writer: MirrorWriter) -> None:
+    """Outgoing is 1 or 4 for telephony, 2 in activities; in whatever order the rows come."""
+    lead = LeadRow(5, "NEW", "P", 7, None, None, None, None, 10, 10, None, None)
+    calls = [CallRow(number, 7, way, "200", 9, at, 1, 5) for number, way, at in [(1, 2, 10), (2, 1, 40), (3, 4, 30)]]
+    activities = [
+        ActivityRow(number, 1, 5, kind, None, 7, way, 1, at, None, 0, 1)
+        for number, kind, way, at in [(1, 2, 1, 5), (2, 4, 2, 6), (3, 2, 2, 20)]
+    ]
+    with writer.transaction():
+        writer.put_rows("activity", activities)
+        writer.put_rows("lead", [lead])
+        writer.put_rows("call", calls)
+    assert read(file, "SELECT called FROM lead") == [(20,)]
+    with writer.transaction():
+        writer.set_marks({"calls": "voximplant"})
+    assert read(file, "SELECT called FROM lead") == [(30,)]
+    with writer.transaction():
+        writer.delete_records("call", [3])
+    assert read(file, "SELECT called FROM lead") == [(40,)]
