@@ -123,7 +123,7 @@ async def test_all_people_are_read_however_many_they_are(tmp_path: Path) -> None
 @pytest.mark.parametrize("when", ["at the load", "later"])
 async def test_a_list_that_drops_its_filter_in_silence_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     """Rather than counted twice, or read for ever: calls are those of activities, and all else goes on."""
-    async with open_world(tmp_path, firm=FirmSize(deals=600)) as world:
+    async with open_world(tmp_path, firm=FirmSize(deals=250)) as world:
         keeper = world.keep()
         answer = HANDLERS["voximplant.statistic.get"]
 
