@@ -9,10 +9,12 @@ import httpx
 import orjson
 import pytest
 
+from bitrix.answers import Answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent
 from bitrix.limits.askers import Asker, ask_for
 from bitrix.limits.limiter import DUE_AFTER, Limiter, Priority
+from bitrix.limits.plan import OperatingTime
 
 Connect = Callable[..., BitrixClient]
 METHOD = "crm.deal.update"
@@ -114,6 +116,21 @@ async def test_a_share_leaves_the_rest_to_others(connect: Connect, fake_time: An
     await load
     assert portal.ran_at >= reset
     assert portal.spent == 10
+
+
+def test_of_those_who_wait_for_a_share_one_goes_first(fake_time: Any) -> None:
+    """A reset does not say how much is freed: the others wait for the answer to the first, or ten seconds; people do not."""
+    times = OperatingTime(480, clock=fake_time.clock, now=lambda: moment(fake_time))
+    spend = {"operating": 200.0, "operating_reset_at": int(fake_time.now) + 60, "finish": fake_time.now}
+    times.record_answer({"": METHOD}, Answer(True, time=spend))
+    assert times.wait([METHOD], share=0.4) == pytest.approx(61, abs=1)
+    fake_time.now += 62
+    assert times.wait([METHOD], share=0.4) == 0
+    times.begin_probe([METHOD], share=0.4)
+    assert (times.wait([METHOD], share=0.4), times.wait([METHOD])) == (10.0, 0.0)
+    times.record_answer({"": METHOD}, Answer(True, time=spend | {"operating": 150.0}))
+    times.begin_probe([METHOD], share=0.4)
+    assert times.wait([METHOD], share=0.4) == 0
 
 
 @pytest.mark.parametrize("method", [METHOD, "CRM.Deal.Update"])
