@@ -16,7 +16,7 @@ from bitrix.errors import Refused
 from orchestrator.mirror.load import list_fields, store_rows
 from orchestrator.mirror.parse_rows import PortalRow
 from orchestrator.mirror.session import MirrorSession
-from orchestrator.mirror.sources import DEALS, HISTORY, Source
+from orchestrator.mirror.sources import ACTIVITIES, DEALS, HISTORY, Source
 from state.mirror.writing import MirrorWriter
 
 MOST_BATCHES: Final = 20
@@ -69,6 +69,10 @@ async def reconcile_source(session: MirrorSession, source: Source, difference: i
     Of 50,000 records 3 deleted ones take 3 requests, 96 take 12; above 200 the list is read anew, in 21.
     """
     writer = session.writer
+    if source is ACTIVITIES and difference < 0:
+        difference += await _delete_orphans(session)
+    if difference == 0:
+        return
     ids = await session.write(partial(writer.list_ids, source.kind))
     fields = await session.write(partial(list_fields, writer, source))
     findings = await _count_ranges(session, source, fields, _split_ids(ids, abs(difference))) or await _read_all(
@@ -79,6 +83,21 @@ async def reconcile_source(session: MirrorSession, source: Source, difference: i
     if source is DEALS and new and writer.read_mark(f"part.{HISTORY.part}") == "ready":
         moves = await _read(session, HISTORY, (), {"@OWNER_ID": sorted(new)})
     await session.write(partial(_store, writer, source, fields, findings, moves))
+
+
+async def _delete_orphans(session: MirrorSession) -> int:
+    """Activities go with their deal or lead; ask for those, and say how many are gone."""
+    orphans = (await session.write(session.writer.list_orphans))[: MAX_COMMANDS * PAGE]
+    name = ACTIVITIES.ids.query_field
+    pages = [orphans[start : start + PAGE] for start in range(0, len(orphans), PAGE)]
+    outcomes = await session.ask([ACTIVITIES.build_count(f"o{number}", {f"@{name}": page}) for number, page in enumerate(pages)])
+    for outcome in outcomes:
+        if outcome.status != "success":
+            raise Refused(outcome.error, outcome.description)
+    present = {number for outcome in outcomes for number in extract_ids(extract_rows(outcome.result), ACTIVITIES.ids.row_field)}
+    gone = [number for number in orphans if number not in present]
+    await session.write(partial(session.writer.delete_records, ACTIVITIES.kind, gone))
+    return len(gone)
 
 
 def _store(writer: MirrorWriter, source: Source, fields: tuple[str, ...], findings: _Findings, moves: Sequence[PortalRow]) -> None:

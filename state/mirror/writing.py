@@ -140,6 +140,12 @@ class MirrorWriter:
         table = find_table(kind)
         return [number for (number,) in self._connection.execute(f"SELECT id FROM {table.name} WHERE {table.where} ORDER BY id")]  # noqa: S608 - as above
 
+    def list_orphans(self) -> list[int]:
+        """Activities of deals and leads that are not there: they probably went with them."""
+        query = """SELECT id FROM activity WHERE (owner_type = 2 AND owner NOT IN (SELECT id FROM deal))
+            OR (owner_type = 1 AND owner NOT IN (SELECT id FROM lead)) ORDER BY id"""
+        return [number for (number,) in self._connection.execute(query)]
+
     def count_rows(self, kind: str) -> int:
         table = find_table(kind)
         return int(self._connection.execute(f"SELECT count(*) FROM {table.name} WHERE {table.where}").fetchone()[0])  # noqa: S608 - as above
