@@ -12,9 +12,12 @@ import pytest
 from orchestrator.mirror.books import MOST_FIELDS
 from orchestrator.mirror.keeper import MirrorKeeper
 from orchestrator.mirror.load import find_history_start
+from orchestrator.mirror.sources import HISTORY, SOURCES, Source
 from sandbox.portal import portal as sandbox_portal
 from sandbox.portal.firm.size import Firm as FirmSize
 from sandbox.portal.methods import HANDLERS
+from sandbox.portal.schema import ACTIVITY, BY_TYPE_ID, TASK
+from sandbox.portal.schema import HISTORY as HISTORY_SCHEMA
 from state.mirror.rows import ChoiceRow
 from state.mirror.writing import MirrorWriter
 from tests.contract.mirror_kit import World, dump, open_world
@@ -141,3 +144,20 @@ async def test_a_list_that_drops_its_filter_in_silence_is_closed(tmp_path: Path,
         assert (state.parts["calls"].status, state.calls) == ("absent", "activities")
         assert state.is_ready("deals", "leads", "activities", "tasks", "invoices")
         assert read(keeper, "SELECT count(*) - count(DISTINCT id) FROM call") == [(0,)]
+
+
+SCHEMAS = {
+    "deal": BY_TYPE_ID[2],
+    "lead": BY_TYPE_ID[1],
+    "item:31": BY_TYPE_ID[31],
+    "activity": ACTIVITY,
+    "task": TASK,
+    "move": HISTORY_SCHEMA,
+}
+
+
+@pytest.mark.parametrize("source", [source for source in (*SOURCES, HISTORY) if source.select], ids=lambda source: source.part)
+def test_every_name_that_is_sent_is_known_to_the_portal(source: Source) -> None:
+    """It drops unknown names in silence: a filter by one would give everything."""
+    schema = SCHEMAS[source.kind]
+    assert {*source.select, source.changed} - {""} <= {*schema.fields, *schema.by_camel}
