@@ -21,7 +21,7 @@ from orchestrator.mirror.refresh import refresh
 from orchestrator.mirror.session import MirrorSession
 from orchestrator.mirror.sources import DEALS, HISTORY
 from state.clock import Clock
-from state.mirror.file import DiskFull, MirrorDamaged, MirrorError, MirrorFile, NoMirror
+from state.mirror.file import DiskFull, MirrorDamaged, MirrorError, MirrorFile, NoMirror, report_trouble
 from state.mirror.reading import MirrorState, read_state
 from state.mirror.writing import MirrorWriter
 
@@ -46,11 +46,12 @@ class MirrorKeeper:
         self.file = MirrorFile(folder, client.portal)
         self._client, self._clock, self._pause = client, clock, pause
         self._session: MirrorSession | None = None
+        self._opening = asyncio.Lock()
 
     def read_state(self) -> MirrorState | None:
         """None if there is no file yet. Raises MirrorError."""
         try:
-            with contextlib.closing(self.file.open_for_reading()) as connection:
+            with contextlib.closing(self.file.open_for_reading()) as connection, report_trouble():
                 return read_state(connection)
         except NoMirror:
             return None
@@ -58,9 +59,7 @@ class MirrorKeeper:
     async def run(self) -> None:
         """Until cancelled: load what is missing, refresh every fifteen minutes. A trouble is logged and tried again a minute later."""
         while True:
-            with self.file.lease("load") as is_ours:
-                if is_ours:
-                    await self._run_round()
+            await self._run_round()
             await self._pause(ROUND_SECONDS)
 
     async def load(self, *, with_old_history: bool = True) -> None:
@@ -103,21 +102,27 @@ class MirrorKeeper:
 
     async def _run_round(self) -> None:
         try:
-            with _ask_as_mirror():
-                await self._load_records()
-                history = asyncio.create_task(self._load_history())
-                try:
-                    while not history.done():
-                        await self.refresh_if_older(REFRESH_EVERY, asked=False)
-                        await asyncio.wait([history], timeout=ROUND_SECONDS)
-                    await history
-                finally:
-                    history.cancel()
-                    await asyncio.wait([history])
+            with self.file.lease("load") as is_ours, _ask_as_mirror():
+                if is_ours:
+                    await self._load_and_refresh()
         except DiskFull as error:
             log.error("no room for the mirror: numbers stay as they were: %s", error, extra={"action": "mirror.disk_full"})  # noqa: TRY400 - the sentence says all
         except (MirrorError, BitrixError) as error:
             log.warning("the mirror cannot be kept now: %s", error, extra={"action": "mirror.in_doubt"})
+
+    async def _load_and_refresh(self) -> None:
+        await self._load_records()
+        history = asyncio.create_task(self._load_history())
+        try:
+            while not history.done():
+                # A refresh is small. It must not wait until the load has its share again: others wait for the refresh.
+                with _ask_as_mirror(share=1.0):
+                    await self.refresh_if_older(REFRESH_EVERY, asked=False)
+                await asyncio.wait([history], timeout=ROUND_SECONDS)
+            await history
+        finally:
+            history.cancel()
+            await asyncio.wait([history])
 
     async def _load_records(self) -> None:
         async with self._open_session() as session:
@@ -134,10 +139,12 @@ class MirrorKeeper:
 
     @contextlib.asynccontextmanager
     async def _open_session(self) -> AsyncIterator[MirrorSession]:
-        if self._session is None:
-            self._session = MirrorSession(self._client, await asyncio.to_thread(MirrorWriter, self.file))
+        async with self._opening:
+            if self._session is None:
+                self._session = MirrorSession(self._client, await asyncio.to_thread(MirrorWriter, self.file))
+            session = self._session
         try:
-            yield self._session
+            yield session
         except (NoMirror, MirrorDamaged) as error:
             self.close()
             if isinstance(error, MirrorDamaged):
@@ -145,8 +152,8 @@ class MirrorKeeper:
             raise
 
 
-def _ask_as_mirror() -> contextlib.AbstractContextManager[Asker]:
-    return ask_for(Asker(source="mirror", urgency=Priority.BULK, share=BUDGET_SHARE))
+def _ask_as_mirror(share: float = BUDGET_SHARE) -> contextlib.AbstractContextManager[Asker]:
+    return ask_for(Asker(source="mirror", urgency=Priority.BULK, share=share))
 
 
 def is_night(state: MirrorState) -> bool:

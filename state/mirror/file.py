@@ -104,15 +104,19 @@ class MirrorFile:
 
     @contextlib.contextmanager
     def lease(self, work: str) -> Iterator[bool]:
-        """Of all processes one does a `work` at a time; False if another does. It ends with the process, however that ends."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Of all processes one does a `work` at a time; False if another does. It ends with the process, however that ends.
+
+        Raises MirrorError.
+        """
         lock = FileLock(f"{self.path}.{work}.lock", thread_local=False)
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            yield False
-            return
-        try:
+            with report_trouble():
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                with contextlib.suppress(Timeout):
+                    lock.acquire(timeout=0)
+            if not lock.is_locked:
+                yield False
+                return
             yield True
         finally:
             lock.release()
