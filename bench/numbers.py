@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 
 async def number_benches() -> list[Row]:
-    """All rows; about six minutes, half of them filling the portal and waiting for its budget."""
+    """All rows; about four minutes, most of them waiting for the budget."""
     async with contextlib.AsyncExitStack() as stack:
         process = await started(stack, {}, "sandbox.portal", "--port", "0", "--bucket", "off", "--firm", "big")
         assert process.stdout is not None

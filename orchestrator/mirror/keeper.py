@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 ASKED_AGE: Final = timedelta(seconds=60)
 REFRESH_EVERY: Final = timedelta(minutes=15)
 ROUND_SECONDS: Final = 60.0
-BUDGET_SHARE: Final = 0.4
+BUDGET_SHARE: Final = 0.35
 """Of a method's time: batches under way when it is used up come on top, and the whole stays below a half."""
 _WAIT_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.2
