@@ -183,8 +183,8 @@ class Numbers:
             await asyncio.sleep(_LOOK)
 
     def _build_clock(self, mirror: MirrorState, zone: str) -> ReportClock:
-        now = self._clock.now()
-        return ReportClock(now=max(now, mirror.as_of) if mirror.as_of is not None else now, zone=zone)
+        """The portal's own: a report and its data are of one moment."""
+        return ReportClock(now=mirror.as_of or self._clock.now(), zone=zone)
 
 
 def list_parts(question: JsonObject) -> tuple[str, ...]:
