@@ -34,6 +34,7 @@ LATE = {
     "numpy": "search in documents",
     "openpyxl": "readers of documents",
     "xlsxwriter": "answers with a table",
+    "resvg_py": "the process that makes pictures: bot/rendering/pictures/worker.py",
 }
 """Packages and modules that `import bot.composition.process` must leave alone, and who imports them."""
 
