@@ -21,6 +21,8 @@ class ReportMeasure(View):
     label: str
     unit: Unit
     currency: str = ""
+    is_less_better: bool = False
+    """Growth is bad news, as of lost deals or missed calls."""
 
 
 class ReportDimension(View):
@@ -73,6 +75,8 @@ class ReportPlan(View):
     done_percent: Cell
     elapsed_percent: Cell
     needed_a_day: Cell | None = None
+    each: Cell | None = None
+    """The plan of one row, if rows are stretches of time of one length: a line across the picture."""
 
 
 class ReportCause(View):
