@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.domain.outputs import Table
 
@@ -13,6 +13,8 @@ _LONGEST = 32_000
 """Characters of a cell; Excel's limit is 32,767."""
 _LONGEST_LINK = 2000
 _WIDEST = 60
+OPTIONS: Final = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+"""Of a book whose texts are never formulas."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that XML cannot contain."""
 
@@ -37,13 +39,11 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     buffer = io.BytesIO()
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(buffer, options) as book:
-        # as Excel allows it for a sheet: at most 31 characters, without reserved ones
-        page = book.add_worksheet(re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1")
+    with xlsxwriter.Workbook(buffer, OPTIONS) as book:
+        page = book.add_worksheet(build_sheet_name(name))
         head = book.add_format({"bold": True, "bottom": 1})
         for column, title in enumerate(sheet.columns):
-            page.write_string(0, column, _strip_unprintable(title), head)
+            page.write_string(0, column, strip_unprintable(title), head)
         for number, row in enumerate(sheet.rows, start=1):
             _write_row(page, number, row, sheet.links[number - 1] if number <= len(sheet.links) else "")
         page.freeze_panes(1, 0)
@@ -53,14 +53,19 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     return buffer.getvalue()
 
 
+def build_sheet_name(name: str) -> str:
+    """As Excel allows it: at most 31 characters, without reserved ones."""
+    return re.sub(r"[\[\]:*?/\\]", " ", strip_unprintable(name))[:31].strip("' ") or "1"
+
+
 def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
     for column, cell in enumerate(row):
         if not isinstance(cell, str):
             page.write_number(number, column, cell)
         elif column == 0 and _is_address(link):
-            page.write_url(number, column, link, string=_strip_unprintable(cell))
+            page.write_url(number, column, link, string=strip_unprintable(cell))
         else:
-            page.write_string(number, column, _strip_unprintable(cell))
+            page.write_string(number, column, strip_unprintable(cell))
 
 
 def _is_address(link: str) -> bool:
@@ -68,7 +73,7 @@ def _is_address(link: str) -> bool:
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
-def _strip_unprintable(text: str) -> str:
+def strip_unprintable(text: str) -> str:
     return _UNPRINTABLE.sub("", text)[:_LONGEST]
 
 

@@ -6,9 +6,10 @@ from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
+from bot.rendering.report_caption import render_report_text
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Passage, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Passage, Reply, ReplyPart, ReportPart, Table, Text
 
 MAX_ROWS = MOST_ROWS
 _PLAIN = frozenset(
@@ -102,12 +103,14 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
     return join_blocks(blocks, "\n\n")
 
 
-def _render_part(part: Text | Table | Passage, reply: Reply, tr: Translator, first: int) -> Spans:
+def _render_part(part: ReplyPart, reply: Reply, tr: Translator, first: int) -> Spans:
     match part:
         case Text():
             return render_markdown(part.text, locale=tr.locale, links=reply.links)
         case Passage():
             return render_passage(part)
+        case ReportPart():
+            return render_report_text(part.answer, tr)
         case _:
             return render_table(part, tr, first=first)
 

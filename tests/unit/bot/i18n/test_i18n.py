@@ -43,6 +43,7 @@ BUILT = {
     "run-doubt-": ("answer", "request"),
     "docs-": ("exists", "changed"),
     "docs-readers-": ("nobody", "admin", "lead", "manager", "admin-lead", "admin-manager", "lead-manager", "admin-lead-manager"),
+    "report-how-": ("definition", "period", "compared", "filter"),
     "start-": ("deal", "lead", "contact", "company", "task"),
     "console-": tuple(spec.name for spec in PAGES),
     "console-login-": get_args(Trouble),
