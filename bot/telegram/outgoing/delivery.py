@@ -11,6 +11,7 @@ from aiogram import Bot
 from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramAPIError, TelegramForbiddenError
 from aiogram.methods import AnswerCallbackQuery, EditMessageText, SendMessage, TelegramMethod
 
+from bot.rendering.pictures.worker_process import PictureWorker
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import Chats, build_admission_check, find_withholding_reason
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
@@ -67,7 +68,8 @@ class Delivery:
         self._for_anyone = signs.build_unrestricted()
         parts = DeliveryState(store, bot.id)
         self.progress = Progress(signs, parts, people)
-        self._poster = Poster(Sender(bot, self.pacer, self.chats, may_send, admits), store, parts, people, self.progress)
+        self._pictures = PictureWorker()
+        self._poster = Poster(Sender(bot, self.pacer, self.chats, may_send, admits), store, parts, people, self.progress, self._pictures)
         self._delivered_refs: dict[str, str] = {}
         self._wake = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -93,6 +95,7 @@ class Delivery:
                         timer.cancel()
             finally:
                 await self._drain()
+                self._pictures.close()
 
     async def wait_until_empty(self) -> None:
         """Raises StoreError."""

@@ -6,10 +6,11 @@ import logging
 from typing import Any
 
 from aiogram.exceptions import TelegramBadRequest
-from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage, SendPhoto
-from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
+from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageMedia, EditMessageText, SendDocument, SendMessage, SendPhoto
+from aiogram.types import BufferedInputFile, InlineKeyboardMarkup, InputMediaPhoto
 
 from bot.i18n.translate import Translator
+from bot.rendering.pictures.worker_process import PictureFailed, PictureWorker
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import build_admission_check, is_for_anyone
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
@@ -18,7 +19,15 @@ from bot.telegram.outgoing.rate_limiter import Rank
 from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import trim_text
 from bot.telegram.view.keyboards import Markup
-from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message, build_sent_file
+from bot.telegram.view.message_builder import (
+    Attachment,
+    Piece,
+    RenderedMessage,
+    ReportPicture,
+    build_fallback_message,
+    build_message,
+    build_sent_file,
+)
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Toast
 from state.canonical import dumps, hash_text
@@ -32,6 +41,7 @@ _TOAST, _ALERT = 200, 60
 """UTF-16 units: Telegram's maximum, and the length above which an answer is an alert window."""
 _ACCESS_LOST = Notice(code="no-access-any-more")
 _TURN = "turn:"
+_PICTURE = "report.png"
 _REMEMBERED = 4096
 """So many messages' content is remembered, to skip edits that change nothing."""
 
@@ -39,8 +49,11 @@ _REMEMBERED = 4096
 class Poster:
     """Posts one row at a time in a session, several in different ones."""
 
-    def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
+    def __init__(
+        self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress, pictures: PictureWorker
+    ) -> None:
         """`parts` are the sent messages of unfinished rows."""
+        self.pictures = pictures
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
@@ -136,6 +149,8 @@ class _Posting:
         `known` is that of an earlier row, `stands_in` the placeholder; 0 if none.
         """
         pieces, files = self._letter.pieces, self._letter.files
+        if self._letter.picture is not None:
+            return await self._post_report(self._letter.picture, known, stands_in)
         if not pieces and not files:
             await self._delete_placeholder(stands_in)
             return known
@@ -162,10 +177,83 @@ class _Posting:
                 await self._poster.record_arrived(self._row, refs)
         return refs[len(pieces) - 1] if pieces else refs[-1]
 
+    async def _post_report(self, picture: ReportPicture, known: int, stands_in: int) -> int:
+        """One message with its buttons, which the next version of the report replaces; the words before it are sent once."""
+        svg = await asyncio.to_thread(picture.draw)
+        content = _hash_content(picture.caption, self._letter.markup, svg)
+        if known and self._poster.has_content(self._chat, known, content):
+            return known
+        png = await self._render_png(svg)
+        if known:
+            if png is not None and await self._replace_picture(known, png, picture.caption, content):
+                return known
+            await self._delete_placeholder(known)  # an old picture would contradict the new message
+        else:
+            await self._delete_placeholder(stands_in)
+            refs = await self._poster.load_arrived(self._row)
+            for piece in self._letter.pieces[len(refs) :]:
+                refs.append(await self._send_text(piece, None))
+                await self._poster.record_arrived(self._row, refs)
+        ref = await self._send_picture(png, picture.caption) if png is not None else 0
+        if ref:
+            self._poster.record_shown(self._chat, ref, content)
+            return ref
+        for piece in picture.instead:
+            ref = await self._send_text(piece, self._letter.markup if piece is picture.instead[-1] else None)
+        return ref
+
+    async def _render_png(self, svg: str) -> bytes | None:
+        try:
+            return await asyncio.to_thread(self._poster.pictures.render_png, svg)
+        except PictureFailed:
+            log.warning("a report is sent without its picture", exc_info=True, extra={"action": "picture_failed", "row": self._row.id})
+            return None
+
+    async def _replace_picture(self, message_id: int, png: bytes, caption: Piece, content: str) -> bool:
+        """False if edits are no longer allowed."""
+        text, entities = caption
+        media = InputMediaPhoto(media=BufferedInputFile(png, _PICTURE), caption=text, caption_entities=entities, parse_mode=None)
+        self._poster.discard_shown(self._chat, message_id)
+        edit = EditMessageMedia(chat_id=self._chat, message_id=message_id, media=media, reply_markup=self._inline_markup)
+        try:
+            await self._outlet.send(edit, self._chat, self._rank)
+        except TelegramBadRequest as error:
+            if "not modified" not in error.message:
+                return False
+        self._poster.record_shown(self._chat, message_id, content)
+        return True
+
+    async def _send_picture(self, png: bytes, caption: Piece) -> int:
+        """0 if Telegram refuses it."""
+        text, entities = caption
+        photo = SendPhoto(
+            photo=BufferedInputFile(png, _PICTURE),
+            caption=text,
+            caption_entities=entities,
+            parse_mode=None,
+            chat_id=self._chat,
+            message_thread_id=self._thread,
+            reply_markup=self._letter.markup,
+            disable_notification=self._silent,
+        )
+        try:
+            return (await self._outlet.send(photo, self._chat, self._rank)).message_id
+        except TelegramBadRequest as error:
+            log.warning("a picture is refused: %s", error.message, extra={"action": "picture_refused", "row": self._row.id})
+            return 0
+
+    @property
+    def _inline_markup(self) -> InlineKeyboardMarkup | None:
+        """An existing message accepts no other kind."""
+        return self._letter.markup if isinstance(self._letter.markup, InlineKeyboardMarkup) else None
+
     def _select_markup(self, piece: Piece) -> Markup | None:
         return self._letter.markup if piece is self._letter.pieces[-1] else None
 
     async def _send_piece(self, piece: Piece) -> int:
+        return await self._send_text(piece, self._select_markup(piece))
+
+    async def _send_text(self, piece: Piece, markup: Markup | None) -> int:
         text, entities = piece
         message = SendMessage(
             chat_id=self._chat,
@@ -173,11 +261,11 @@ class _Posting:
             entities=entities,
             parse_mode=None,
             message_thread_id=self._thread,
-            reply_markup=self._select_markup(piece),
+            reply_markup=markup,
             disable_notification=self._silent,
         )
         message_id = (await self._outlet.send(message, self._chat, self._rank)).message_id
-        self._poster.record_shown(self._chat, message_id, _hash_content(piece, self._select_markup(piece)))
+        self._poster.record_shown(self._chat, message_id, _hash_content(piece, markup))
         return message_id
 
     async def _send_file(self, attachment: Attachment) -> int:
@@ -197,8 +285,7 @@ class _Posting:
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
         """False if edits are no longer allowed."""
         text, entities = piece
-        markup = self._select_markup(piece)
-        content = _hash_content(piece, markup)
+        content = _hash_content(piece, self._select_markup(piece))
         if self._poster.has_content(self._chat, message_id, content):
             return True
         self._poster.discard_shown(self._chat, message_id)  # until Telegram confirms: an edit of unknown outcome may have been made
@@ -208,8 +295,7 @@ class _Posting:
             message_id=message_id,
             entities=entities,
             parse_mode=None,
-            # an existing message accepts no other kind of markup
-            reply_markup=markup if isinstance(markup, InlineKeyboardMarkup) else None,
+            reply_markup=self._inline_markup if piece is self._letter.pieces[-1] else None,
         )
         try:
             await self._outlet.send(edit, self._chat, self._rank)
@@ -237,9 +323,9 @@ def _find_editable(ref: str, chat: int, place: int) -> int:
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
 
 
-def _hash_content(piece: Piece, markup: Markup | None) -> str:
+def _hash_content(piece: Piece, markup: Markup | None, svg: str = "") -> str:
     entities = [[entity.type, entity.offset, entity.length, entity.url] for entity in piece[1]]
-    return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
+    return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else "", *([svg] if svg else [])]))
 
 
 def _is_turn_answer(row: OutboxRow) -> bool:

@@ -23,7 +23,7 @@ from aiogram.exceptions import (
     TelegramServerError,
     TelegramUnauthorizedError,
 )
-from aiogram.methods import DeleteMessage, EditMessageText, SendDocument, SendMessage, SendPhoto, TelegramMethod
+from aiogram.methods import DeleteMessage, EditMessageMedia, EditMessageText, SendDocument, SendMessage, SendPhoto, TelegramMethod
 from aiogram.types import Message
 
 from bot.telegram.outgoing.chats import Chats
@@ -94,7 +94,9 @@ class Sender:
             return await self._send_in_turn(method, chat, rank)
         except TelegramMigrateToChat as moved:
             await self._chats.move(self._chats.find_current_id(chat), moved.migrate_to_chat_id)
-            if isinstance(method, EditMessageText | DeleteMessage):  # in the new chat this message id names another message, or none
+            if isinstance(
+                method, EditMessageText | EditMessageMedia | DeleteMessage
+            ):  # in the new chat this message id names another message, or none
                 gone: TelegramMethod[Any] = method
                 raise TelegramBadRequest(method=gone, message="message to edit not found") from None
             return await self._send_in_turn(method, chat, rank)
@@ -146,7 +148,7 @@ class Sender:
             method = method.model_copy(update={"chat_id": place})
         try:
             response = await self._bot(
-                method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument | SendPhoto) else SEND_WITHIN
+                method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument | SendPhoto | EditMessageMedia) else SEND_WITHIN
             )
         except AiogramError as error:
             wait = parse_flood_wait(error)

@@ -28,9 +28,11 @@ from orchestrator.domain.address import format_place, is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.inputs import ADD_TO
 from orchestrator.domain.message_views import EditBody
-from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply, ReportPart
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
+from orchestrator.features.numbers.feature import BACK, FILE, HOW, RECORDS, VARIANT
+from orchestrator.features.numbers.feature import BUTTON as REPORT
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.preview.old_texts import may_keep
 from orchestrator.runs.questions import BUTTON as RUN_BUTTON
@@ -94,6 +96,7 @@ Buttons = list[list[InlineKeyboardButton]]
 _UNKNOWN_OUTCOMES = frozenset({"outcome-unknown", "recovered-unclear", "recovered-partly"})
 _PLACEHOLDER = 64
 _ON_BUTTON = 60
+_MOST_VARIANTS = 6
 _LONGEST_LABEL = 128
 
 
@@ -117,6 +120,20 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
     for example in reply.examples:
         rows.append([_build_button(tr.translate_notice(example), ExampleClick(code=example.code))])
     return _build_markup(rows)
+
+
+def build_report_keyboard(part: ReportPart, reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
+    """Reports that are one change away, two a row; the way back, the records, the file, how it was counted; then those of the reply."""
+    presses = [(variant.label, f"{VARIANT}{number}") for number, variant in enumerate(part.answer.variants[:_MOST_VARIANTS])]
+    if part.has_way_back:
+        presses.append((tr.translate("report-button-back"), BACK))
+    if part.answer.records:
+        presses.append((tr.translate("report-button-list", of=str(part.answer.question.get("of") or "")), RECORDS))
+    presses += [(tr.translate("report-button-file"), FILE), (tr.translate("report-button-how"), HOW)]
+    buttons = [_build_button(trim_text(label, _ON_BUTTON), ActionClick(words=(REPORT, part.report_id, wish))) for label, wish in presses]
+    rows = [buttons[start : start + PER_LINE] for start in range(0, len(buttons), PER_LINE)]
+    others = build_reply_keyboard(reply, tr)
+    return _build_markup([*rows, *(others.inline_keyboard if others else [])])
 
 
 def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:

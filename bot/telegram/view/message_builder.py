@@ -10,13 +10,16 @@ from bot.rendering.batches import build_batch_sheet
 from bot.rendering.defang_links import disable_message_links
 from bot.rendering.files import build_sheet, render_xlsx
 from bot.rendering.kinds import render_message
+from bot.rendering.pictures.drawing import draw_svg, has_picture
 from bot.rendering.replies import MAX_ROWS, render_reply
+from bot.rendering.report_caption import build_caption, render_report_text
+from bot.rendering.report_file import render_report_xlsx
 from bot.rendering.spans import Spans, to_plain_text
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
-from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
+from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard, build_report_keyboard
 from orchestrator.domain.card_view import CardView, count_units
-from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, SentFile, Table, build_reply
+from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, ReportPart, SentFile, Table, build_reply
 from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
 
@@ -39,12 +42,22 @@ class Attachment:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportPicture:
+    """Call `draw` in a thread. `instead` is sent where there can be no picture."""
+
+    draw: Callable[[], str]
+    caption: Piece
+    instead: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RenderedMessage:
-    """The buttons are under the last text part."""
+    """The buttons are under the picture, without one under the last text part."""
 
     pieces: tuple[Piece, ...]
     markup: Markup | None = None
     files: tuple[Attachment, ...] = ()
+    picture: ReportPicture | None = None
 
 
 def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = None) -> RenderedMessage:
@@ -62,7 +75,8 @@ def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = Non
             reply = Reply.model_validate(row.body)
             letter = _build_reply(reply, reply if safe == row.body else Reply.model_validate(safe), tr)
             has_content = reply.parts or reply.sections or reply.notices
-            return build_fallback_message(row, tr) if has_content and not letter.pieces and not letter.files else letter
+            is_blank_letter = not letter.pieces and not letter.files and letter.picture is None
+            return build_fallback_message(row, tr) if has_content and is_blank_letter else letter
         case kind:
             return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), (), tr)
 
@@ -102,11 +116,34 @@ def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...
 
 
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
-    """`safe` has links of others disabled; buttons and files come from `reply`."""
+    """`safe` has links of others disabled; buttons, files and pictures come from `reply`."""
+    if len(reports := [part for part in reply.parts if isinstance(part, ReportPart)]) == 1:
+        return _build_report(reports[0], reply, safe, tr)
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS and not table.is_grouped)
     return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), build_reply_keyboard(reply, tr), files, tr)
+
+
+def _build_report(part: ReportPart, reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
+    """The words of the reply stand over the caption if they have room there, or before the picture."""
+    if part.is_file:
+        name = f"{_build_file_name(part.answer.title)}.xlsx"
+        sheet = Attachment(name=name, caption=part.answer.as_of[:CAPTION], build=lambda: render_report_xlsx(part.answer, tr))
+        return RenderedMessage(pieces=(), files=(sheet,))
+    markup = build_report_keyboard(part, reply, tr)
+    safe_answer = next(other.answer for other in safe.parts if isinstance(other, ReportPart))
+    if not has_picture(part.answer):
+        return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), markup, (), tr)
+    words = render_reply(safe.model_copy(update={"parts": tuple(other for other in safe.parts if not isinstance(other, ReportPart))}), tr)
+    pieces: tuple[Piece, ...] = ()
+    try:
+        caption = build_caption(safe_answer, tr, before=words)
+    except ValueError:
+        caption, pieces = build_caption(safe_answer, tr), _split_text(words)
+    instead = _split_text(render_report_text(safe_answer, tr))
+    picture = ReportPicture(draw=lambda: draw_svg(part.answer, tr), caption=render_entities(caption), instead=instead)
+    return RenderedMessage(pieces=pieces, markup=markup, picture=picture)
 
 
 def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:

@@ -23,8 +23,9 @@ from state.stored import JsonObject
 
 BUTTON: Final = "report"
 BACK, RECORDS, FILE, HOW = "back", "list", "file", "how"
+VARIANT: Final = "v"
+"""Before the number of a change."""
 _WORDS: Final = 3
-_VARIANT: Final = "v"
 
 
 class Reports(Protocol):
@@ -105,9 +106,9 @@ class ReportButtons:
 
 
 def _find_change(report: JsonObject, wish: str) -> Mapping[str, object] | None:
-    number = wish.removeprefix(_VARIANT)
+    number = wish.removeprefix(VARIANT)
     changes = report["changes"]
-    return changes[int(number)] if wish.startswith(_VARIANT) and number.isdecimal() and int(number) < len(changes) else None
+    return changes[int(number)] if wish.startswith(VARIANT) and number.isdecimal() and int(number) < len(changes) else None
 
 
 def _replace(report_id: str, answer: ReportAnswer, before: list[JsonObject], actor: Actor, session: Session) -> _Shown:
