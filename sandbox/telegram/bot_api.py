@@ -54,6 +54,7 @@ METHODS: dict[str, Method] = {
     "getfile": sending.get_file,
     "editmessagetext": editing.edit_message_text,
     "editmessagecaption": editing.edit_message_caption,
+    "editmessagemedia": editing.edit_message_media,
     "editmessagereplymarkup": editing.edit_message_reply_markup,
     "deletemessage": editing.delete_message,
     "setmessagereaction": editing.set_message_reaction,

@@ -9,7 +9,7 @@ from sandbox.telegram.faults import too_many_requests
 
 _SENDS = frozenset({"sendmessage", "senddocument", "sendphoto", "sendvoice"})
 _EDITS = frozenset({
-    "editmessagetext", "editmessagereplymarkup", "editmessagecaption", "editephemeralmessagetext",
+    "editmessagetext", "editmessagereplymarkup", "editmessagecaption", "editmessagemedia", "editephemeralmessagetext",
     "editephemeralmessagereplymarkup",
 })  # fmt: skip
 # What rounding leaves of a wait that is over.

@@ -88,7 +88,10 @@ class Params:
 
     def file(self, name: str) -> Upload | str:
         """Return a parameter that is a file: the upload (also if named as `attach://<name>`), or the file_id of a stored file."""
-        value = self._values.get(name)
+        return self.resolve_file(self._values.get(name), name)
+
+    def resolve_file(self, value: Any, name: str) -> Upload | str:
+        """Return the file that a value names which is no parameter of its own: the `media` of an InputMedia object, called `name`."""
         if isinstance(value, str) and value.startswith("attach://"):
             value = self._values.get(value.removeprefix("attach://"))
         if isinstance(value, Upload):

@@ -8,9 +8,10 @@ import httpx
 import pytest
 from aiogram.exceptions import TelegramBadRequest
 from aiogram.methods import SendMessageDraft
-from aiogram.types import BotCommand, BufferedInputFile, ForceReply, ReactionTypeEmoji, ReplyParameters
+from aiogram.types import BotCommand, BufferedInputFile, ForceReply, InputMediaPhoto, Message, ReactionTypeEmoji, ReplyParameters
 from aiogram.utils.formatting import Bold, Text
 
+from sandbox.telegram.images import draw_thumbnail
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -257,3 +258,34 @@ async def _first(lines: Any, count: int) -> Any:
             count -= 1
         if not count:
             return
+
+
+async def test_a_photo_is_edited_in_place_with_caption_and_buttons(kit: Kit) -> None:
+    """Media may be replaced, a text may become a photo; captions count in UTF-16 units, and photos have their limits."""
+    first = BufferedInputFile(draw_thumbnail(900, 1100, mark="1"), "1.png")
+    photo = await kit.bot.send_photo(BORIS, first, caption="раз", reply_markup=keyboard([("Дальше", "a1:x")]))
+    second = InputMediaPhoto(media=BufferedInputFile(draw_thumbnail(900, 400, mark="2"), "2.png"), caption="два", parse_mode=None)
+    edited = await kit.bot.edit_message_media(
+        second, chat_id=BORIS, message_id=photo.message_id, reply_markup=keyboard([("Назад", "a1:y")])
+    )
+    assert isinstance(edited, Message)
+    assert (edited.caption, (edited.photo or [])[-1].height) == ("два", 400)
+    text = await kit.bot.send_message(BORIS, "нет картинки")
+    shown = await kit.bot.edit_message_media(second, chat_id=BORIS, message_id=text.message_id)
+    assert isinstance(shown, Message)
+    assert (shown.text, shown.caption) == (None, "два")
+    seen = await kit.seen()
+    assert [(message["text"], [[button["data"] for button in row] for row in message["buttons"]]) for message in seen] == [
+        ("два", [["a1:y"]]), ("два", []),
+    ]  # fmt: skip
+    for media, sentence in (
+        (InputMediaPhoto(media=BufferedInputFile(b"no picture", "3.png")), "IMAGE_PROCESS_FAILED"),
+        (InputMediaPhoto(media=BufferedInputFile(draw_thumbnail(9000, 1001, mark="4"), "4.png")), "PHOTO_INVALID_DIMENSIONS"),
+        (InputMediaPhoto(media=BufferedInputFile(draw_thumbnail(9, 200, mark="5"), "5.png")), "PHOTO_INVALID_DIMENSIONS"),
+        (InputMediaPhoto(media=first, caption="😀" * 513, parse_mode=None), "caption is too long"),
+    ):
+        with pytest.raises(TelegramBadRequest, match=sentence):
+            await kit.bot.edit_message_media(media, chat_id=BORIS, message_id=photo.message_id)
+    again = InputMediaPhoto(media=(edited.photo or [])[-1].file_id, caption="два", parse_mode=None)
+    with pytest.raises(TelegramBadRequest, match="not modified"):
+        await kit.bot.edit_message_media(again, chat_id=BORIS, message_id=photo.message_id, reply_markup=keyboard([("Назад", "a1:y")]))

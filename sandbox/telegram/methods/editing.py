@@ -1,14 +1,15 @@
 """The methods with which the bot changes, deletes and reacts to messages.
 
-They are editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage and setMessageReaction.
+They are editMessageText, editMessageCaption, editMessageMedia, editMessageReplyMarkup, deleteMessage and setMessageReaction.
 """
 
 from typing import Any
 
+from sandbox.telegram import attachments
 from sandbox.telegram.clock import unix
 from sandbox.telegram.keyboards import inline_only, read_markup
 from sandbox.telegram.methods.chats import require_message
-from sandbox.telegram.methods.reading import read_caption, read_text
+from sandbox.telegram.methods.reading import read_caption, read_photo, read_text, stored_file
 from sandbox.telegram.storage import messages
 from sandbox.telegram.storage.messages import StoredMessage, over_the_wire
 from sandbox.telegram.storage.people import BOT
@@ -20,6 +21,7 @@ NOT_MODIFIED = (
     "message is not modified: specified new message content and reply markup are exactly the same "
     "as a current content and reply markup of the message"
 )
+_MEDIA = frozenset({"photo", "document"})
 _DELETE_WITHIN = 48 * 60 * 60
 # The emoji that a bot may set: Bot API, ReactionTypeEmoji.
 _REACTIONS = frozenset({
@@ -51,6 +53,23 @@ def edit_message_caption(world: World, params: Params) -> JsonObject:
     content = read_caption(params)
     changed = {"caption": content.get("caption", ""), "caption_entities": content.get("caption_entities", [])}
     return _apply(world, message, params, changed)
+
+
+def edit_message_media(world: World, params: Params) -> JsonObject:
+    """Put another photo or document, with its caption, in place of the content of one of the bot's messages.
+
+    A message with a text becomes one with a file, as in the Bot API.
+    """
+    message = _own(world, params)
+    media = params.structure("media")
+    if not isinstance(media, dict) or media.get("type") not in _MEDIA:
+        raise bad_request("can't parse InputMedia: the sandbox reads photos and documents only")
+    upload = params.resolve_file(str(media.get("media") or ""), "media")
+    kind = str(media["type"])
+    new = read_photo(world, upload) if kind == "photo" else attachments.document(stored_file(world, upload))
+    caption = read_caption(Params(media))
+    cleared = {"text": "", "entities": [], "photo": [], "document": "", "caption": "", "caption_entities": []}
+    return _apply(world, message, params, {**cleared, kind: new, **caption})
 
 
 def edit_message_reply_markup(world: World, params: Params) -> JsonObject:

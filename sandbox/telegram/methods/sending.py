@@ -5,7 +5,7 @@ from sandbox.telegram.clock import unix
 from sandbox.telegram.keyboards import inline_only, read_markup
 from sandbox.telegram.methods.chats import require_open_chat, require_thread
 from sandbox.telegram.methods.ephemeral import receiver_of
-from sandbox.telegram.methods.reading import read_caption, read_text, stored_file
+from sandbox.telegram.methods.reading import read_caption, read_photo, read_text, stored_file
 from sandbox.telegram.storage import files, messages
 from sandbox.telegram.storage.messages import EPHEMERAL, StoredMessage, over_the_wire
 from sandbox.telegram.storage.people import BOT
@@ -35,10 +35,7 @@ def send_document(world: World, params: Params) -> JsonObject:
 def send_photo(world: World, params: Params) -> JsonObject:
     """Send a PNG or JPEG and return its Message object. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for other content."""
     chat = require_open_chat(world, params)
-    photo = attachments.photo_sizes(world, stored_file(world, params.file("photo")))
-    if photo is None:
-        raise bad_request("IMAGE_PROCESS_FAILED")
-    return _put(world, chat, params, {"photo": photo, **read_caption(params)})
+    return _put(world, chat, params, {"photo": read_photo(world, params.file("photo")), **read_caption(params)})
 
 
 def send_voice(world: World, params: Params) -> JsonObject:
