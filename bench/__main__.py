@@ -28,6 +28,7 @@ from bench.journal import journal_benches
 from bench.numbers import number_benches
 from bench.page import write_page
 from bench.people import people_benches
+from bench.pictures import picture_benches
 from bench.postgres import postgres_benches
 from bench.prompt import prompt_benches
 from bench.rag import rag_benches
@@ -65,6 +66,7 @@ BENCHES = {
     "http": http_benches,
     "idle": idle_benches,
     "console": console_benches,
+    "pictures": picture_benches,
 }
 Bench = Callable[[], Awaitable[list[dict[str, Any]]]]
 RESULTS = Path(__file__).parent / "results.jsonl"
