@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from bitrix.catalogue.names import to_field_key
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView, RecordRow
 from orchestrator.directory.labels import LINE, format_row_label, parse_amount
@@ -194,6 +195,7 @@ def extract_rows(result: object) -> list[JsonObject]:
 
 async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
     selected = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
+    left_out = _find_left_out(outcome, rows[:MODEL_ROWS]) if len(rows) > 1 and not selected else frozenset()
     model_rows: list[dict[str, object]] = []
     table: list[Row] = []
     labels: list[str] = []
@@ -208,8 +210,9 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
         table.append(Row(label=line, url=url, target=target if number else ""))
         titles[target] = mask(naming.extract_title(outcome.entity, row))
         if len(model_rows) < MODEL_ROWS:
-            fields, texts, with_prose = _select_fields(row, selected)
-            choice_names = await _name_choices(outcome.entity, row, naming)
+            model_row = {name: value for name, value in row.items() if name not in left_out}
+            fields, texts, with_prose = _select_fields(model_row, selected)
+            choice_names = await _name_choices(outcome.entity, model_row, naming)
             model_rows.append({"id": number, "label": label, **fields, **({"names": choice_names} if choice_names else {})})
             texts.extend(choice_names.values())
             labels.extend([line, *texts])
@@ -218,8 +221,31 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
     sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
     rendered = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
     return OutcomeView(
-        rows=tuple(model_rows), table=rendered, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles
+        rows=tuple(model_rows),
+        table=rendered,
+        total=total,
+        sum_text=sum_text,
+        labels=tuple(labels),
+        prose=prose,
+        titles=titles,
+        text=_MORE_FIELDS if left_out else "",
     )
+
+
+_BRIEF: Final = frozenset({
+    "title", "name", "lastname", "companytitle", "post", "opportunity", "currencyid", "stageid", "statusid", "categoryid",
+    "assignedbyid", "responsibleid", "companyid", "contactid", "datecreate", "closedate", "deadline", "status",
+})  # fmt: skip
+"""What the model reads of each row of a list whose call selects no fields."""
+_MORE_FIELDS: Final = 'the rows have other fields, too: name those you need in "select"'
+
+
+def _find_left_out(outcome: Outcome, rows: Sequence[JsonObject]) -> frozenset[str]:
+    """Names of fields, but for those by which the list was filtered or sorted."""
+    conditions = [condition for name in ("filter", "order") if isinstance(condition := outcome.call.get(name), Mapping)]
+    asked = {to_field_key(str(name).lstrip("<>=!@%?*~"), outcome.entity) for condition in conditions for name in condition}
+    row_names = {name for row in rows for name in row}
+    return frozenset(name for name in row_names if to_field_key(name, outcome.entity) not in _BRIEF | asked - {"id"})
 
 
 async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:

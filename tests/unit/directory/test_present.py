@@ -281,3 +281,26 @@ async def test_a_record_read_whole_taints_nothing_while_its_texts_are_left_out(w
     assert not found.prose
     assert EVIL not in str(found)
     assert found.rows[0]["UF_CRM_SUM"] == "150000|RUB"
+
+
+_USUAL = {"OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "ASSIGNED_BY_ID", "DATE_CREATE", "TITLE", "COMPANY_ID"}
+
+
+@pytest.mark.parametrize(
+    ("call", "more"),
+    [
+        ({}, set()),
+        ({"filter": {"!SOURCE_ID": "WEB"}, "order": {"UF_CRM_AREA": "ASC"}}, {"SOURCE_ID", "UF_CRM_AREA"}),
+        ({"select": ["*"]}, {"SOURCE_ID", "UF_CRM_AREA", "MOVED_BY_ID", "ID"}),
+    ],
+)
+async def test_of_a_list_that_selects_nothing_the_model_reads_what_is_usual(world: World, call: dict[str, Any], more: set[str]) -> None:
+    """And that there is more; nineteen deals filled 18,000 characters. One record, or fields that were selected, come whole."""
+    beside = {"SOURCE_ID": "WEB", "UF_CRM_AREA": "40", "MOVED_BY_ID": "7", "DATE_CREATE": "2026-11-01T15:00:00+03:00", "COMPANY_ID": "5"}
+    rows = [{**row, **beside} for row in DEALS]
+    found = await seen(world, "deal", rows, method="crm.deal.list", call=call)
+    assert [set(row) & (_USUAL | {*beside, "ID"}) - more for row in found.rows] == [_USUAL & {*rows[0]}] * 2
+    assert more <= set(found.rows[0])
+    assert ('"select"' in found.text) is ("select" not in call)
+    (whole,) = (await seen(world, "deal", rows[:1], method="crm.deal.list")).rows
+    assert {*beside} <= set(whole)
