@@ -67,8 +67,9 @@ class PlacedInput(Input):
     album: str | None = None
 
 
-class TextMessage(PlacedInput, kind="message"):
-    text: str = ""
+class AnsweringInput(PlacedInput):
+    """What comes with the person's own words."""
+
     quoted: str = ""
     """Text of somebody else: forwarded or quoted; never an instruction."""
     cited: str = ""
@@ -79,11 +80,15 @@ class TextMessage(PlacedInput, kind="message"):
     answered_records: tuple[str, ...] = ()
     """To which the answered message of the bot links."""
     answers_others: bool = False
+    attached: str = ""
+    """Not read: "photo", "video", "document", "audio" or "other"; "answered" for the message that is replied to."""
+
+
+class TextMessage(AnsweringInput, kind="message"):
+    text: str = ""
     origin: str = ""
     """One of "typed", "button" or "voice"; only "typed" is merged with others."""
     pieces: int | None = None
-    attached: str = ""
-    """Not read: "photo", "video", "document", "audio" or "other"."""
     engine: str = DEFAULT_ENGINE
     is_request: bool = False
     """The person said that it is no answer for which a run waits."""
@@ -102,7 +107,7 @@ class TurnGoesOn(Input, kind="go_on"):
     engine: str = DEFAULT_ENGINE
 
 
-class VoiceMessage(PlacedInput, kind="voice"):
+class VoiceMessage(AnsweringInput, kind="voice"):
     file_id: str
     seconds: int
     size: int

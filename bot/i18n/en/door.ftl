@@ -109,6 +109,7 @@ attached-not-read = { $kind ->
     [video] I have not watched the video: I have read the caption only.
     [document] I cannot see what is in the file: I have read the caption only.
     [audio] I have not listened to the sound file: I have read the caption only.
+    [answered] I cannot read the message that you replied to: please write in words what matters in it.
    *[other] I cannot see the attachment: I have read the caption only.
 }
 which-card = Several requests wait: press the button under the right card.

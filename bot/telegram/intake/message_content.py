@@ -5,7 +5,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from aiogram.enums import ContentType
-from aiogram.types import Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
+from aiogram.types import (
+    ExternalReplyInfo,
+    Message,
+    MessageOriginChannel,
+    MessageOriginChat,
+    MessageOriginHiddenUser,
+    MessageOriginUser,
+    User,
+)
 
 from bot.telegram.intake.contact_cards import format_contact
 from orchestrator.language.text import to_visible_line
@@ -78,10 +86,13 @@ class MessageContent:
     answers_others: bool = False
     """Replies to neither its sender nor the bot."""
 
+    is_answer_unread: bool = False
+    """What it replies to holds nothing that can be read, such as a photo without words."""
+
     @property
     def attached(self) -> str:
-        """Such as "photo"; "" if nothing is attached."""
-        return "" if self.type in _READABLE else _ATTACHED.get(self.type, "other")
+        """Such as "photo", or "answered" for what is replied to; "" if all that came was read."""
+        return "answered" * self.is_answer_unread if self.type in _READABLE else _ATTACHED.get(self.type, "other")
 
 
 def read_content(message: Message, me: User) -> MessageContent:
@@ -99,6 +110,7 @@ def read_content(message: Message, me: User) -> MessageContent:
         is_answered_own=_is_reply_to_self(message),
         answered_records=() if is_others or not _is_reply_to(message, me) else list_linked_records(message.reply_to_message),
         answers_others=_answers_others(message, me),
+        is_answer_unread=not is_others and _is_answer_unread(message),
     )
 
 
@@ -197,7 +209,30 @@ def _read_answered(message: Message, me: User) -> str:
     answered = _find_answered(message)
     if answered is None or is_foreign(answered) or not (_is_reply_to(message, me) or _is_reply_to_self(message)):
         return ""
-    return to_storable_text(answered.text or answered.caption or "").strip()[:_LONGEST_ANSWERED]
+    return _read_words(answered)[:_LONGEST_ANSWERED]
+
+
+def _read_words(answered: Message | ExternalReplyInfo) -> str:
+    """Its text, contact, poll, checklist or place; "" if it holds nothing that can be read."""
+    if answered.contact is not None:
+        return format_contact(answered.contact)
+    if answered.poll is not None:
+        options = [f"- {option.text}: {option.voter_count}" for option in answered.poll.options]
+        return to_storable_text("\n".join([f"[poll] {answered.poll.question}", *options]))
+    if answered.checklist is not None:
+        return to_storable_text(
+            "\n".join([f"[checklist] {answered.checklist.title}", *(f"- {one.text}" for one in answered.checklist.tasks)])
+        )
+    if answered.venue is not None:
+        return to_storable_text(f"[place] {answered.venue.title}, {answered.venue.address}")
+    return to_storable_text(answered.text or answered.caption or "").strip() if isinstance(answered, Message) else ""
+
+
+def _is_answer_unread(message: Message) -> bool:
+    answered = _find_answered(message) or message.external_reply
+    if message.quote is not None or (answered is None and message.reply_to_story is None):
+        return False
+    return answered is None or not _read_words(answered)
 
 
 def list_linked_records(answered: Message | None) -> tuple[str, ...]:
@@ -228,14 +263,10 @@ def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> s
     answered, is_own = _find_answered(message), _is_reply_to_self(message)
     if message.quote is not None:
         words = to_storable_text(message.quote.text)
-    elif message.external_reply is not None and message.external_reply.contact is not None:
-        words = format_contact(message.external_reply.contact)
-    elif answered is None or (is_own and not is_foreign(answered)):
+    elif is_own and answered is not None and not is_foreign(answered):
         return ""
-    elif answered.contact is not None:
-        words = format_contact(answered.contact)
     else:
-        words = to_storable_text(answered.text or answered.caption or "").strip()
+        words = _read_words(source) if (source := answered or message.external_reply) is not None else ""
     name = _find_answered_author(message)
     return f"{name}:\n{words}"[:_LONGEST_ANSWERED] if name and words else words[:_LONGEST_ANSWERED]
 

@@ -5,7 +5,7 @@ Callback data is user input, since a modified client may send anything.
 
 import re
 from datetime import datetime
-from typing import Final, TypedDict, assert_never
+from typing import Any, Final, TypedDict, assert_never
 
 from aiogram.types import CallbackQuery, Message, Update, User, Voice
 
@@ -202,16 +202,23 @@ def _parse_message(
 
 def _build_request(message: Message, content: MessageContent) -> TextMessage:
     """A text that is forwarded or composed by another bot is only quoted, so that it is never an instruction of the sender."""
-    own, attached = "" if content.is_foreign else content.words, {"attached": content.attached} if content.attached else {}
+    own = "" if content.is_foreign else content.words
+    return TextMessage(
+        text=own, origin="typed", **{"quoted": content.quoted, **_describe_beside(content)}, **_describe_place(message, content)
+    )
+
+
+def _describe_beside(content: MessageContent) -> dict[str, Any]:
     facts = {
+        "quoted": content.quoted,
         "cited": content.cited,
         "answered": content.answered,
         "is_answered_own": bool(content.answered) and content.is_answered_own,
         "answered_records": content.answered_records,
         "answers_others": content.answers_others,
+        "attached": content.attached,
     }
-    beside = {name: value for name, value in facts.items() if value}
-    return TextMessage(text=own, quoted=content.quoted, origin="typed", **beside, **attached, **_describe_place(message, content))
+    return {name: value for name, value in facts.items() if value}
 
 
 class _Place(TypedDict, total=False):
@@ -238,6 +245,7 @@ def _build_recording(message: Message, content: MessageContent, voice: Voice) ->
         size=voice.file_size or 0,
         forwarded=content.is_foreign,
         caption=content.words,
+        **({} if content.is_foreign else _describe_beside(content)),
         **_describe_place(message, content),
     )
 

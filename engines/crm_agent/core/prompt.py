@@ -206,7 +206,9 @@ def build_history_messages(history: Sequence[HistoryLine], fence: Fence) -> list
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
     """The person's own words (S004-5), and fenced text of others."""
     parts = [text]
-    if turn.attached:
+    if turn.attached == "answered":
+        parts.append("(They reply to a message that cannot be read, such as a photo. Never guess what it says; if you need it, ask.)")
+    elif turn.attached:
         parts.append(f"(Attached: {_ATTACHMENTS.get(turn.attached, 'a file')}. You cannot see what is in it; never guess it.)")
     if turn.cited:
         parts.append(f"They quote this part of your earlier answer; it only says what is meant:\n{fence.wrap(turn.cited)}")

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import FileUnavailable, ModelClientError
-from orchestrator.domain.inputs import ParsedInput, TextMessage, VoiceMessage
+from orchestrator.domain.inputs import AnsweringInput, ParsedInput, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
@@ -140,5 +140,8 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
 
 def _build_request(voice_message: VoiceMessage, words: str) -> TextMessage:
     """A forwarded recording counts as a quotation."""
-    own, others = ("", words) if voice_message.forwarded else ("\n".join(filter(None, (voice_message.caption, words))), "")
-    return TextMessage(text=own, quoted=others, origin="voice", message_id=voice_message.message_id, reply_to=voice_message.reply_to)
+    own, others = (
+        ("", words) if voice_message.forwarded else ("\n".join(filter(None, (voice_message.caption, words))), voice_message.quoted)
+    )
+    beside = voice_message.model_dump(include={*AnsweringInput.model_fields} - {"quoted", "at", "album"}, exclude_unset=True)
+    return TextMessage(text=own, origin="voice", **{**beside, "quoted": others})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, VERA, access, forwarded, message, parse_update, person, raw_message
+from tests.unit.bot.telegram.door_kit import BOT, ME, NOW, VERA, access, forwarded, message, parse_update, person, raw_message
 
 GROUP = -100500
 LINK = "https://company.bitrix24.ru/crm/deal/details/423/"
@@ -62,20 +62,6 @@ def test_ones_own_message_is_ones_own() -> None:
     )
     assert found["quoted"].endswith(own["text"])
     assert "answered" not in found
-
-
-@pytest.mark.parametrize(
-    "answered",
-    [
-        raw_message(None, via=BOT, message_id=90, poll={"id": "1", "question": "?", "options": [], "total_voter_count": 0, "is_closed": False,
-                    "is_anonymous": True, "type": "regular", "allows_multiple_answers": False, "allows_revoting": False, "members_only": False}),
-        raw_message(None, sender=ANNA, message_id=90, sticker={"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1, "type": "regular",
-                    "is_animated": False, "is_video": False}),
-    ],
-    ids=["poll", "sticker"],
-)  # fmt: skip
-def test_a_message_without_words_adds_nothing(answered: dict[str, Any]) -> None:
-    assert set(body(reply_to_message=answered)) <= {"text", "is_answered_own", "answers_others"}
 
 
 def test_a_picture_counts_by_its_caption_and_a_contact_by_its_card() -> None:
