@@ -161,6 +161,10 @@ class TurnContext(Protocol):
         """Computed from the session's events; engines must not change it."""
 
     @property
+    def waiting(self) -> Sequence[str]:
+        """Confirmations of this person that waited when the turn began, also those decided since, and then others that wait."""
+
+    @property
     def told_iterations(self) -> int:
         """How many the person heard of before the turn waited for its cards."""
 

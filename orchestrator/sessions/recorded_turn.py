@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from orchestrator.domain.effect import Outcome
 from orchestrator.sessions.paused_turns import ToldPart, find_told_part
 from state.events.calls import CallSucceeded
-from state.events.conversation import ModelAnswered, PlanRecorded, StepRefused
+from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 
@@ -26,6 +27,8 @@ class RecordedTurn:
     reads: Mapping[str, CallSucceeded] = field(default_factory=dict)
     """Those on which an answer of the model rests, by slot."""
     values: Mapping[str, NodeDone] = field(default_factory=dict)
+    waiting: Sequence[str] = ()
+    """Confirmations of the person that waited when the turn began; empty for one begun by an older program."""
 
     @classmethod
     def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
@@ -40,7 +43,13 @@ class RecordedTurn:
             reads=_find_answered_reads(events),
             values={event.data["node"]: NodeDone.from_data(event.data) for event in events if event.type == "NodeDone"},
             told=find_told_part(events),
+            waiting=next((MessageReceived.from_data(event.data).waiting for event in events if event.type == "MessageReceived"), ()),
         )
+
+
+def list_waiting(state: SessionState, by: str) -> list[str]:
+    """Confirmations of the person `by`, the oldest first."""
+    return [card.confirmation_id for card in state.cards.values() if card.is_waiting and card.requested_by == by]
 
 
 def _find_answered_reads(events: Sequence[StoredEvent]) -> Mapping[str, CallSucceeded]:

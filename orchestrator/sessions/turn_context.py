@@ -32,7 +32,7 @@ from orchestrator.sessions.model_calls import (
 from orchestrator.sessions.outbox import build_reply_row
 from orchestrator.sessions.paid_models import PaidModels, attach_models
 from orchestrator.sessions.paused_turns import list_denied, restore_told_step
-from orchestrator.sessions.recorded_turn import RecordedTurn, build_read_outcome
+from orchestrator.sessions.recorded_turn import RecordedTurn, build_read_outcome, list_waiting
 from orchestrator.sessions.session import Session
 from state.events.base import Event
 from state.events.calls import CallSucceeded
@@ -112,6 +112,11 @@ class Context:
     def state(self) -> SessionState:
         """After everything committed or buffered."""
         return self._session.state
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """See `TurnContext.waiting`."""
+        return tuple(dict.fromkeys((*self.recorded.waiting, *list_waiting(self.state, self.actor.key))))
 
     @property
     def told_iterations(self) -> int:

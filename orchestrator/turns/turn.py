@@ -38,7 +38,7 @@ from orchestrator.sessions.paused_turns import (
     read_turn_events,
     restore_turn,
 )
-from orchestrator.sessions.recorded_turn import RecordedTurn
+from orchestrator.sessions.recorded_turn import RecordedTurn, list_waiting
 from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Context, TurnServices
 from orchestrator.turns.feature import Tools
@@ -275,9 +275,10 @@ async def _begin(
         answers=turn.answers,
         ref=turn.ref,
         engine="" if engine == DEFAULT_ENGINE else engine,
+        waiting=list_waiting(session.state, actor.key),
     )
     await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
-    return RecordedTurn(is_fresh=True)
+    return RecordedTurn(is_fresh=True, waiting=event.waiting)
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:

@@ -33,7 +33,7 @@ class MessageReceived(Event):
     ref: int = 0
     """The messenger's number of the message."""
     later: ClassVar[frozenset[str]] = frozenset(
-        {"engine", "cited", "answered", "is_answered_own", "answered_records", "answers_others", "by"}
+        {"engine", "cited", "answered", "is_answered_own", "answered_records", "answers_others", "by", "waiting"}
     )
     cited: Personal[str] = ""
     answered: Personal[str] = ""
@@ -45,6 +45,8 @@ class MessageReceived(Event):
     by: str = ""
     """Several people write in a group."""
     engine: str = ""
+    waiting: list[str] = Field(default_factory=list)
+    """Confirmations of this person that waited then; prompts name them by their places."""
 
 
 class ModelAsked(Event):

@@ -25,6 +25,7 @@ CLEAR = frozenset(
             "slot",
             "joined_slots",
             "waiting_steps",
+            "waiting",
             "confirmation_id",
             "login_id",
             "effect_id",

@@ -83,7 +83,7 @@ class _Turn:
         self._is_told_missing = False
         self._words = ""
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
-        self._work.waiting = name_waiting(ctx.state, ctx.actor.key, ctx.turn.choice.question.waiting_steps if ctx.turn.choice else {})
+        self._work.waiting = name_waiting(ctx.waiting, ctx.turn.choice.question.waiting_steps if ctx.turn.choice else {})
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 

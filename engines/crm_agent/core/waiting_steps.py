@@ -1,6 +1,6 @@
 """Steps that wait on cards, withdrawn or changed by the short names that STATE gives them, also when it hides their parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +12,6 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import CHANGE, Step
 from state.model.card import Card
-from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 _GONE: Final = Notice(code="card-not-waiting")
@@ -21,9 +20,8 @@ _ALONE: Final = Unresolved(
 )
 
 
-def name_waiting(state: SessionState, by: str, known: Mapping[str, str]) -> Mapping[str, str]:
-    """Confirmations of the person `by` → their names, the oldest first; `known` are names that an answer of the model uses already."""
-    waiting = [card.confirmation_id for card in state.cards.values() if card.is_waiting and card.requested_by == by]
+def name_waiting(waiting: Sequence[str], known: Mapping[str, str]) -> Mapping[str, str]:
+    """Confirmations → their names, the oldest first; `known` are names that an answer of the model uses already."""
     fresh = (key for key in waiting if key not in known)
     return {**known, **{key: f"w{number}" for number, key in enumerate(fresh, start=len(known) + 1)}}
 

@@ -15,8 +15,11 @@ TAKEN_OVER = timedelta(minutes=2)
 """After this time the lease of the dead process is over."""
 
 
-async def work_killed(world: World, row: InboxRow, *, kept: int) -> int:
-    """Work the row, let nothing be stored after the commit number `kept`, then work on alive; returns how many commits died."""
+async def work_killed(world: World, row: InboxRow, *, kept: int, meanwhile: InboxRow | None = None) -> int:
+    """Work the row, let nothing be stored after the commit number `kept`, then work on alive; returns how many commits died.
+
+    `meanwhile` comes while the process is dead, and is worked first if it is express.
+    """
     commit, left, died = world.sql.commit, [kept], [0]
 
     def store_or_die(what: Any) -> Any:
@@ -37,6 +40,8 @@ async def work_killed(world: World, row: InboxRow, *, kept: int) -> int:
             with contextlib.suppress(AssertionError), patch.object(spine_kit, "DEADLINE", PATIENCE):
                 await world.idle()
     world.clock.advance(TAKEN_OVER)
+    if meanwhile is not None:
+        await world.put(meanwhile)
     async with world.working():
         await world.idle()
     return died[0]

@@ -8,7 +8,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
 from orchestrator.sessions.turn_context import Context
 from state.events.base import Event
-from state.events.conversation import PlanRecorded
+from state.events.conversation import ModelAnswered, PlanRecorded
 from tests.unit.runtime.group_kit import last_card, read
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import ANNA, BORIS, World, effect, message, press, raise_sum, reply, state_of, step
@@ -235,6 +235,29 @@ async def test_an_answered_question_leaves_the_names_as_they_were(world: World) 
     await world.work(message("", answers=world.events("NameAsked")[0].data["question_id"], option=0, origin="choice"))
     world.model.script.clear()
     assert world.events("ConfirmationDenied") == []
+
+
+@pytest.mark.parametrize("kept", range(1, 5))
+async def test_a_card_decided_during_a_crash_leaves_the_names_as_they_were(world: World, kept: int) -> None:
+    """The answer that withdraws the second is stored, the process dies, the first is approved: the third still waits."""
+    for number in (481, 482, 483):
+        world.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000000.00", owner=7)
+        await ask(world, raise_sum(deal=number))
+    first, second, third = (event.data for event in world.events("ConfirmationRequested"))
+    record = Context.record
+
+    async def store_answer(ctx: Context, event: Event) -> None:
+        await record(ctx, event)
+        if isinstance(event, ModelAnswered):
+            await ctx._session.flush()
+
+    withdrawal = reply(withdraw("w2"), text="Снимаю.")
+    world.model.will(withdrawal, withdrawal, reply(text="Вторую уже сняли."))
+    with patch.object(Context, "record", store_answer):
+        await work_killed(world, message("вторую не надо"), kept=kept, meanwhile=press({**first, "status": "requested"}))
+    world.model.script.clear()
+    assert [event.data["confirmation_id"] for event in world.events("ConfirmationDenied")] == [second["confirmation_id"]]
+    assert (await world.session()).state.cards[third["confirmation_id"]].is_waiting
 
 
 @pytest.mark.parametrize("name", ["w2", "", "481"])

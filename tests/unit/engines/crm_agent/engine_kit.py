@@ -54,6 +54,7 @@ class Fake:
         self.state = create_state()
         self.state.history = [HistoryLine.create(role="user", text=self.turn.text, turn_id=self.turn.turn_id)]
         self.halt_on_block = False
+        self.waiting: Sequence[str] = ()
         self.told_iterations, self.told_answers = 0, -1
         self.told_provenance: Provenance | None = None
         self.answers, self.results = deque(answers), deque(results)
