@@ -128,12 +128,14 @@ class NameAsked(Event):
     resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
     ask: Personal[dict[str, Any]] = Field(default_factory=dict)
     prose: bool = False
-    later: ClassVar[frozenset[str]] = frozenset({"message", "waiting_steps"})
+    later: ClassVar[frozenset[str]] = frozenset({"message", "waiting_steps", "dialogue"})
     message: Personal[dict[str, Any]] = Field(default_factory=dict)
     waiting_steps: dict[str, str] = Field(default_factory=dict)
     """Confirmations that waited → the names by which `answer` calls them."""
     labels: Personal[list[str]] = Field(default_factory=list)
     """Portal texts that the turn has read, kept to find taint."""
+    dialogue: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """What the model had answered and observed before, as it read it."""
 
 
 class NameChosen(Event):

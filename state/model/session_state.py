@@ -61,6 +61,7 @@ class Question(Stored):
     message: dict[str, Any] = field(default_factory=dict)
     waiting_steps: dict[str, str] = field(default_factory=dict)
     """See `NameAsked.waiting_steps`."""
+    dialogue: dict[str, Any] = field(default_factory=dict)
     ts: str = ""
     chosen_in: str = ""
     """The turn that continues with the choice."""

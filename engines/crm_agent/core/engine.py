@@ -136,6 +136,7 @@ class _Turn:
         After a person's choice the first answer is the recorded one that led to the question.
         """
         if iteration == 1 and self._ctx.turn.choice:
+            self._dialogue.extend(prompt.restore_dialogue(self._ctx.turn.choice.question.dialogue, self._fence))
             text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
         return await self._ask_parsed(base, may_be_silent=0 < self._ctx.told_iterations < iteration or self._work.has_made)
@@ -185,7 +186,8 @@ class _Turn:
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
-            return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
+            dialogue = prompt.keep_dialogue(self._dialogue, self._fence)
+            return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan, dialogue=dialogue)
         self._work.begin_iteration(iteration, [(planned.step.method, planned.step.params) for planned in plan])
         self._work.written = [step.params for step in blocks.steps]
         self._words = blocks.assistant

@@ -109,8 +109,10 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
-async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:
-    """End the turn with the question `asking`; `resume_question` continues with `answer`."""
+async def ask_person(
+    ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion, dialogue: JsonObject
+) -> TurnEnd:
+    """End the turn with the question `asking`; `resume_question` continues with `answer`, after what `dialogue` keeps."""
     turn_id = ctx.turn.turn_id
     choice = ctx.turn.choice
     question_id = uuid5(UUID_NAMESPACE, f"{turn_id}/{iteration}/{asking.reference}").hex[:12]
@@ -129,6 +131,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
             message=work.message.model_copy(update={"changes": work.made + work.made_now}).model_dump(mode="json"),
             labels=work.labels[-100:],
             waiting_steps=dict(work.waiting),
+            dialogue=dict(dialogue),
         )
     )
     choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))

@@ -236,6 +236,31 @@ def build_observation_message(iteration: int, observed: Sequence[JsonObject], fe
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}{closing}"}
 
 
+_MOST_KEPT: Final = 16_000
+_HEADER: Final = re.compile(r"\AOBSERVATION [0-9]{1,3}", re.ASCII)
+
+
+def keep_dialogue(dialogue: Sequence[Mapping[str, str]], fence: Fence) -> JsonObject:
+    """For the turn that goes on with a person's choice; its oldest messages are left out where it is too long. {} for none."""
+    kept: list[Mapping[str, str]] = []
+    for message in reversed(dialogue):
+        if sum(len(one["content"]) for one in (*kept, message)) > _MOST_KEPT:
+            break
+        kept.insert(0, message)
+    return {"marker": fence.marker, "messages": kept} if kept else {}
+
+
+def restore_dialogue(kept: JsonObject, fence: Fence) -> list[dict[str, str]]:
+    """The observations lose their numbers, which those of this turn have, too."""
+    return [
+        {
+            "role": message["role"],
+            "content": _HEADER.sub("OBSERVATION before the question", message["content"]).replace(kept["marker"], fence.marker),
+        }
+        for message in kept.get("messages", ())
+    ]
+
+
 def build_missing_message(missing: Sequence[str], lists: Sequence[str]) -> dict[str, str]:
     """For an answer with markers of steps that read no list."""
     known = f"The lists of this turn: {', '.join(lists)}." if lists else "This turn has read no list."

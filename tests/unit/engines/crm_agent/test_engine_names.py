@@ -7,9 +7,11 @@ from typing import Any, cast
 
 import pytest
 
+from engines.crm_agent.core.prompt import keep_dialogue, restore_dialogue
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
+from orchestrator.engines.crm_agent.grammar import Fence
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 from state.model.session_state import Question
 from state.model.shown_lists import ShownRow
@@ -229,3 +231,38 @@ async def test_a_name_that_is_a_guess_or_no_filter_is_asked_about(method: str, p
     ctx.resolve = lambda **_: several
     end = await run(ctx)
     assert (end.reason, ctx.effects) == ("asked", [])
+
+
+async def test_what_was_read_before_a_question_is_still_known_after_it() -> None:
+    """Under the fence of the new prompts, and without a number that a list of the new turn has, too; nothing is read again."""
+    asking = reply(step("crm.deal.update", id="@deal:Ромашка", fields={"TITLE": "x"}))
+    before = Fake(reply(step("crm.deal.get", id=5)), asking, present=deque([OutcomeView(text="сумма 120 000")]))
+    before.resolve = lambda **_: replace(ANNAS, ask=Notice(code="which-deal", args={"name": "Ромашка"}))
+    assert (await run(before)).reason == "asked"
+    (asked,) = [event for event in before.events if isinstance(event, NameAsked)]
+    question = Question.from_stored(asked.model_dump())
+    turn = TurnInput(
+        turn_id="t2",
+        text=question.text,
+        answers=question.question_id,
+        choice=ChosenOption(question=question, value=7, label="A", targets=[]),
+    )
+    after = Fake(reply(text="Готово."), turn=turn)
+    await run(after)
+    contents = [message["content"] for message in after.prompt()]
+    seen = next(content for content in contents if content.startswith("OBSERVATION before the question"))
+    assert "сумма 120 000" in seen
+    assert contents[-1].startswith("OBSERVATION 1")
+    assert asked.dialogue["marker"] not in "".join(contents)
+    assert [effect.method for effect in after.effects] == ["crm.deal.update"]
+
+
+def test_only_the_newest_of_a_long_dialogue_is_kept_for_after_a_question() -> None:
+    """A question is stored with the state; what did not fit is as it was before, not known."""
+    fence = Fence()
+    dialogue = [{"role": "user", "content": f"OBSERVATION {number}\n{'x' * 7000}"} for number in (1, 2, 3)]
+    assert (
+        restore_dialogue(keep_dialogue(dialogue, fence), fence)
+        == [{"role": "user", "content": f"OBSERVATION before the question\n{'x' * 7000}"}] * 2
+    )
+    assert keep_dialogue([], fence) == {}
