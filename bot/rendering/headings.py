@@ -67,7 +67,7 @@ def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
 
 def _name_fields(changes: Sequence[PreviewPart]) -> str:
     """ "" for more than `MAX_FIELDS`, or if not all are updates."""
-    names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
+    names = list(dict.fromkeys(line.name for item in changes for line in item.lines if not line.is_held))
     if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
         return ""
     return ": " + ", ".join(map(_lower_first, names))

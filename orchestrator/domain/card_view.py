@@ -39,6 +39,8 @@ class PreviewLine(View):
     """Characters of a text that the change does not keep."""
 
     is_kept: bool = False
+    is_held: bool = False
+    """The record has the value already."""
 
     @property
     def added(self) -> str:

@@ -235,6 +235,8 @@ def _is_said_already(line: PreviewLine, title: str, part: PreviewPart, call: Cal
 
 
 def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
+    if line.is_held:
+        return f"{line.name}: {line.after}"
     call, kind = change.call, _find_kind(line, change.call)
     line = shorten_line(line, actor.locale, is_done=True)
     if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):

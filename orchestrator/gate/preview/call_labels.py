@@ -44,7 +44,7 @@ def build_call_label(call: Call, card: Preview) -> JsonObject:
     lines = [
         line
         for line in card.lines
-        if line.field not in call.system_fields and line.after != card.title and not _CREATED.fullmatch(line.after)
+        if not line.is_held and line.field not in call.system_fields and line.after != card.title and not _CREATED.fullmatch(line.after)
     ]
     changes = "; ".join(_truncate([_format_change(line) for line in lines], _CHANGES))
     return _build_label_args(call.method, verb=card.verb, entity=card.entity, title=card.title, changes=changes)

@@ -14,6 +14,7 @@ from orchestrator.directory.param_words import ParamWords, find_common_words, fi
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
+from orchestrator.gate.call.before_image import find_context_field
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
@@ -33,6 +34,7 @@ from orchestrator.gate.preview.format_values import (
     format_steps,
     format_value,
     join_lines,
+    shorten_value,
     unescape_value,
 )
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
@@ -77,6 +79,8 @@ KIND = "entityTypeId"
 _WORDS: Final = load_lexicon("card_fields")
 _KIND_NAME: Final = _WORDS.read_titles("kind_of_record")
 _LOST: Final = _WORDS.read_titles("lost")
+_HELD: Final = _WORDS.read_titles("held")
+_MEANT_WITH: Final = ("IS_MANUAL_OPPORTUNITY", "isManualOpportunity")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
@@ -171,7 +175,7 @@ def _find_kind_shown(call: Call) -> str:
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Critical fields first. Those that keep their value are left out, unless no field changes."""
+    """Critical fields first. Those that keep their value come last and say so; of a command they are left out, unless none changes."""
     if has_view(call):
         return build_kind_view_lines(call, facts, reader)
     if call.reads_only:
@@ -189,17 +193,29 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, param, record=None, reader=reader) for param in list_shown_params(call)]]
-    present = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
+    whole = held_parts.find_part(call, facts)
+    present = whole or (record if call.spec.verb != "add" and _is_about_target(call) else None)
     if present is not record:
         record, context = present, _build_context(call, present, {})
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
+    held: list[PreviewLine] = []
+    silent = {*_MEANT_WITH, *(find_context_field(name, call.entity) for name in call.written_fields)}
     for param in _list_lines(call):
         line = await _build_line(call, param, record=record, reader=reader, context=context)
         parts = await split_list_line(line, call, facts, context, reader)
-        lines.extend((param.is_held(call, record), param.name not in critical, part) for part in parts)
-    changed = [line for line in lines if not line[0]] or lines
-    return put_lost_first(put_old_text([line for _, _, line in sorted(changed, key=lambda line: line[1])], call))
+        is_held = param.is_held(call, record)
+        lines.extend((is_held, param.name not in critical, part) for part in parts)
+        if is_held and not (call.key or whole or param.paired or param.name in silent or line.after == EMPTY):
+            held.append(_mark_held(line, reader.locale))
+    changed = [line for line in lines if not line[0]]
+    shown = [line for _, _, line in sorted(changed or lines, key=lambda line: line[1])]
+    return [*put_lost_first(put_old_text(shown, call)), *(held if changed else ())]
+
+
+def _mark_held(line: PreviewLine, locale: Locale) -> PreviewLine:
+    after = _HELD[locale].format(value=shorten_value(line.after, locale))
+    return PreviewLine(field=line.field, name=line.name, before="", after=after, is_held=True)
 
 
 def _list_lines(call: Call) -> list[ShownParam]:

@@ -9,6 +9,8 @@ import pytest
 
 from bitrix.errors import NotSent
 from bot.i18n.translate import Translator
+from bot.rendering.headings import render_batch_heading
+from orchestrator.domain.card_view import PreviewLine, PreviewPart
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.preview.format_values import Reader, format_plain
@@ -81,12 +83,28 @@ async def test_a_change_of_a_deal() -> None:
     ]
 
 
-async def test_values_that_hold_already_are_left_out() -> None:
-    """Unless nothing else is written."""
-    both = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "TITLE": "Новое"}})
-    assert shown(both) == [("Название", "Ромашка", "Новое")]
+async def test_values_that_hold_already_are_said_to_and_come_last() -> None:
+    """Nothing that was asked for is missing on the card; a currency or funnel only says how another field is meant."""
+    both = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "TITLE": "Новое", "ASSIGNED_BY_ID": 7}})
+    assert shown(both) == [
+        ("Название", "Ромашка", "Новое"),
+        ("Сумма", "", "уже 1\u00a0000\u00a0000\u00a0₽"),
+        ("Ответственный", "", "уже Анна"),
+    ]
+    meant = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "5", "CURRENCY_ID": "RUB"}})
+    assert [name for name, _, _ in shown(meant)] == ["Сумма"]
     alone = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000"}})
     assert shown(alone) == [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "1\u00a0000\u00a0000\u00a0₽")]
+
+
+async def test_commands_and_headings_name_only_what_changes() -> None:
+    """Of thirty deals those that have the value already make no lines of their own."""
+    cmd = {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1000000&fields[TITLE]=Новое"}
+    items = (await card("batch", {"cmd": cmd}))["items"]
+    assert [[line["name"] for line in item["lines"]] for item in items] == [["Название"]]
+    held = PreviewLine(field="OPPORTUNITY", name="Сумма", after="уже 5", is_held=True)
+    members = [PreviewPart(verb="update", entity="deal", title=title, lines=[PreviewLine(name="Срок", after="x"), held]) for title in "аб"]
+    assert render_batch_heading(members, Translator("ru")).endswith(": срок")
 
 
 @pytest.mark.parametrize(
