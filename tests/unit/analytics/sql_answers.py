@@ -68,7 +68,9 @@ def are_near(left: Sequence[Scalar], right: Sequence[Scalar]) -> bool:
 
 
 def build_bounds(now: int, **named: Scalar) -> Bounds:
-    """Starts are midnights of the person's zone. `…_same` is as many seconds into the earlier period as `now` is into this one."""
+    """Starts are midnights of the person's zone; `weeks_12`, `calendar_months_6`, `months_12` end with the present one, `months_6` and `days_90`
+    reach back from today. `…_same` is as many seconds into the earlier period as `now` is
+    into this one."""
     here = datetime.fromtimestamp(now, ZONE)
     today = here.date()
     month, year, week = today.replace(day=1), today.replace(month=1, day=1), today - timedelta(days=today.weekday())
@@ -87,10 +89,10 @@ def build_bounds(now: int, **named: Scalar) -> Bounds:
         "last_year": shift_months(year, -12),
         "year_ago_month": shift_months(month, -12),
         "days_90": today - timedelta(days=90),
-        "weeks_12": today - timedelta(weeks=12),
-        "weeks_12_monday": week - timedelta(weeks=12),
+        "weeks_12": week - timedelta(weeks=11),
         "months_6": shift_months(today, -6),
-        "months_12": shift_months(today, -12),
+        "calendar_months_6": shift_months(month, -5),
+        "months_12": shift_months(month, -11),
     }
     bounds: Bounds = {"now": now, "today_day": today.isoformat(), "final_invoice": "FINAL_INVOICE"}
     seconds = {name: find_midnight(day) for name, day in starts.items()}

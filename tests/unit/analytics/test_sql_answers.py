@@ -140,11 +140,11 @@ def find_customers(loops: Loops) -> Rows:
     won = loops.select_closed("S", QUARTER)
     names = {None: None, False: "new", True: "repeat"}
     groups = gather(won, lambda deal: names[None if deal["company"] is None else first[deal["company"]] < deal["closed"]])
-    return [(name, sum_base(deals), sum_base(deals) / sum_base(won), len(deals)) for name, deals in groups.items()]
+    return [(name, len(deals), sum_base(deals), sum_base(deals) / sum_base(won)) for name, deals in groups.items()]
 
 
 def count_repeat(loops: Loops) -> Rows:
-    return [(count, money) for name, money, _, count in find_customers(loops) if name == "repeat"]
+    return [(count, money) for name, count, money, _ in find_customers(loops) if name == "repeat"]
 
 
 def sort_clients(loops: Loops) -> Rows:
@@ -156,15 +156,15 @@ def sort_clients(loops: Loops) -> Rows:
     for _, money in sorted(won.items(), key=lambda client: (-client[1], client[0])):
         groups["A" if passed < 0.8 * total else "B" if passed < 0.95 * total else "C"].append(money)
         passed += money
-    return [(name, len(moneys), sum(moneys)) for name, moneys in groups.items()]
+    return [(name, len(moneys), sum(moneys), sum(moneys) / total) for name, moneys in groups.items()]
 
 
 def replay_weeks(loops: Loops) -> Rows:
-    """Where each deal was when a week ended; the last one has not."""
+    """Where each deal was when a week ended."""
     rows: Rows = []
-    for week in range(13):
-        monday = date(2026, 8, 31) + timedelta(weeks=week)
-        end = min(int(datetime.combine(monday + timedelta(weeks=1), datetime.min.time(), ZONE).timestamp()), SECOND + 1)
+    for week in range(12):
+        monday = date(2026, 9, 7) + timedelta(weeks=week)
+        end = int(datetime.combine(monday, datetime.min.time(), ZONE).timestamp())
         deals = [deal for deal in loops.deals if _was_open(loops, deal, end)]
         rows.append((monday.isoformat(), len(deals), sum_base(deals)))
     return rows
@@ -195,11 +195,9 @@ def find_idle(loops: Loops) -> Rows:
 
 
 def find_gone_clients(loops: Loops) -> Rows:
-    last: dict[int, int] = {}
-    for deal in loops.select_closed("S", 0):
-        if deal["company"] is not None:
-            last[deal["company"]] = max(last.get(deal["company"], 0), deal["closed"])
-    return [(sum(closed < SPRING for closed in last.values()),)]
+    clients = gather((deal for deal in loops.select_closed("S", 0) if deal["company"] is not None), lambda deal: deal["company"])
+    gone = [deals for deals in clients.values() if all(deal["closed"] < SPRING for deal in deals)]
+    return [(len(gone), sum(sum_base(deals) for deals in gone))]
 
 
 BY_LOOPS: dict[int, Callable[[Loops], Rows]] = {
