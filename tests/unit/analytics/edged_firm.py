@@ -5,25 +5,52 @@ DAY = 86400
 
 
 def build_edged_firm() -> Firm:
-    """Deals are won a second before, at and a second after each bound, some of them by companies that buy again in the same second."""
+    """Deals are closed a second before, at and a second after each bound: won by old and new clients, lost for the second time."""
     firm, now = build_firm(1500, seed=5), int(NOW.timestamp())
-    deals, moves = firm.tables["deal"], firm.tables["move"]
     seconds = {bound + shift for bound in build_bounds(now).values() if isinstance(bound, int) for shift in (-1, 0, 1)}
-    for place, second in enumerate(sorted(seconds)):
-        if second > now:
-            continue
-        number, created = len(deals) + 1, second - (place % 40) * DAY - 7
-        deal = deals[place] | {
-            "id": number,
-            "funnel": 0,
-            "stage": "WON",
-            "semantics": "S",
-            "company": place % 9 or None,
-            "created": created,
-        }
-        deals.append(deal | {"moved": second, "closed": second, "reached": 60, "person": 7 + place % 3})
-        move = {"id": len(moves) + 1, "deal": number, "type": 1, "funnel": 0, "stage": "NEW", "semantics": "P", "entered": created}
-        moves.append(move | {"left": second, "came_from": None})
-        final = {"id": len(moves) + 1, "type": 3, "stage": "WON", "semantics": "S", "entered": second, "left": None, "came_from": "NEW"}
-        moves.append(move | final)
+    for place, second in enumerate(sorted(second for second in seconds if second <= now)):
+        created = second - (1 + place % 40) * DAY
+        won = [(created, "NEW"), (second, "WON")]
+        lost = [(created, "NEW"), (created + 600, "LOSE"), (created + 1200, "EXECUTING"), (second, "LOSE")]
+        for company, path in ((place % 9 or None, won), (9000 + place // 3, won), (8000 + place, won), (9000 + (place + 1) // 3, lost)):
+            _add_deal(firm, place, company, path)
+    _derive_as_the_mirror_does(firm, now)
     return firm
+
+
+def _add_deal(firm: Firm, place: int, company: int | None, path: list[tuple[int, str]]) -> None:
+    signs = {"WON": "S", "LOSE": "F"}
+    deals, moves = firm.tables["deal"], firm.tables["move"]
+    (created, _), (second, stage) = path[0], path[-1]
+    number, reached = len(deals) + 1, {"WON": 60, "LOSE": 40}[stage]
+    deal = deals[place] | {"id": number, "funnel": 0, "stage": stage, "semantics": signs[stage], "company": company, "created": created}
+    deals.append(deal | {"moved": second, "closed": second, "reached": reached, "person": 7 + place % 3})
+    ends = [*(moment for moment, _ in path[1:]), None]
+    befores = [None, *(code for _, code in path)]
+    for (moment, code), end, before in zip(path, ends, befores, strict=False):
+        sign = signs.get(code, "P")
+        kind = 1 if before is None else 2 if sign == "P" else 3
+        move = {"id": len(moves) + 1, "deal": number, "type": kind, "funnel": 0, "stage": code, "semantics": sign}
+        moves.append(move | {"entered": moment, "left": end, "came_from": before})
+
+
+def _derive_as_the_mirror_does(firm: Firm, now: int) -> None:
+    """Where the firm leaves out what the schema promises: no chance of 0, how far deals without history came, and a share for each stage in work."""
+    deals = firm.tables["deal"]
+    stages = {(stage["funnel"], stage["code"]): stage for stage in firm.tables["stage"] if stage["kind"] == "deal"}
+    for deal in deals:
+        stage = stages[deal["funnel"], deal["stage"]]
+        deal["probability"] = deal["probability"] or None
+        if deal["reached"] is None and stage["semantics"] != "F":
+            deal["reached"] = stage["sort"]
+    ended = {deal["id"]: deal for deal in deals if deal["closed"] is not None and deal["closed"] >= now - 365 * DAY}
+    visits = {(move["funnel"], move["stage"], move["deal"]) for move in firm.tables["move"] if move["deal"] in ended}
+    chances = []
+    for (funnel, code), stage in stages.items():
+        if stage["semantics"] == "P":
+            seen = [ended[number] for visited, where, number in visits if (visited, where) == (funnel, code)]
+            if len(seen) < 30:
+                seen = [deal for deal in ended.values() if deal["funnel"] == funnel]
+            share = sum(deal["semantics"] == "S" for deal in seen) / len(seen)
+            chances.append({"funnel": funnel, "stage": code, "share": share, "closed": len(seen)})
+    firm.tables["chance"] = chances

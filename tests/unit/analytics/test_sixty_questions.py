@@ -21,6 +21,8 @@ BOUNDS = build_bounds(int(NOW.timestamp()), boris=7, vera=8, own_field=FIELD)
 SCALE = {"money": 100.0, "percent": 0.01}
 SLACK = {"money": 0.51, "percent": 0.001 + 1e-9, "count": 1e-6}
 """The answer rounds money to hundredths; shares have one digit and add up to 100 %, so one may be off by a whole tenth."""
+ROUNDED_BY_DEAL = 50.0
+"""A weighted sum is one of whole hundredths: half a hundredth a deal."""
 Numbers = dict[str, tuple[Scalar, float]]
 """By the column of `Expected`: the number in its unit, and how far from it the SQL may be."""
 
@@ -30,7 +32,7 @@ def read_numbers(measures: tuple[ReportMeasure, ...], cells: tuple[Cell, ...], e
     assert len(measures) == len(columns), (expected.columns, measures)
     numbers: Numbers = {}
     for name, measure, cell in zip(columns, measures, cells, strict=True):
-        scale, slack = SCALE.get(measure.unit, 1.0), SLACK.get(measure.unit, 1e-6)
+        scale, slack = SCALE.get(measure.unit, 1.0), ROUNDED_BY_DEAL if name == "weighted" else SLACK.get(measure.unit, 1e-6)
         numbers[name] = (None if cell.value is None else cell.value * scale, slack)
         numbers[f"before_{name}"] = (None if cell.before is None else cell.before * scale, slack)
     return numbers
