@@ -48,9 +48,9 @@ def _derive_as_the_mirror_does(firm: Firm, now: int) -> None:
     chances = []
     for (funnel, code), stage in stages.items():
         if stage["semantics"] == "P":
-            seen = [ended[number] for visited, where, number in visits if (visited, where) == (funnel, code)]
-            if len(seen) < 30:
-                seen = [deal for deal in ended.values() if deal["funnel"] == funnel]
-            share = sum(deal["semantics"] == "S" for deal in seen) / len(seen)
-            chances.append({"funnel": funnel, "stage": code, "share": share, "closed": len(seen)})
+            visitors = [ended[number] for visited, where, number in visits if (visited, where) == (funnel, code)]
+            if len(visitors) < 30:
+                visitors = [deal for deal in ended.values() if deal["funnel"] == funnel]
+            share = sum(deal["semantics"] == "S" for deal in visitors) / len(visitors)
+            chances.append({"funnel": funnel, "stage": code, "share": share, "closed": len(visitors)})
     firm.tables["chance"] = chances

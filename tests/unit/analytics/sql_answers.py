@@ -34,14 +34,14 @@ class Expected:
 
 class _Median:
     def __init__(self) -> None:
-        self._seen: list[float] = []
+        self._numbers: list[float] = []
 
     def step(self, number: float | None) -> None:
         if number is not None:
-            self._seen.append(number)
+            self._numbers.append(number)
 
     def finalize(self) -> float | None:
-        return median(self._seen) if self._seen else None
+        return median(self._numbers) if self._numbers else None
 
 
 def load_expected() -> dict[int, Expected]:
@@ -62,15 +62,17 @@ def fetch_rows(connection: sqlite3.Connection, expected: Expected, bounds: Bound
 def are_near(left: Sequence[Scalar], right: Sequence[Scalar]) -> bool:
     """Equal but for what summing in another order does to a fraction."""
     return len(left) == len(right) and all(
-        isclose(one, other, rel_tol=1e-9) if isinstance(one, (int, float)) and isinstance(other, (int, float)) else one == other
-        for one, other in zip(left, right, strict=True)
+        isclose(number, twin, rel_tol=1e-9) if isinstance(number, (int, float)) and isinstance(twin, (int, float)) else number == twin
+        for number, twin in zip(left, right, strict=True)
     )
 
 
 def build_bounds(now: int, **named: Scalar) -> Bounds:
-    """Starts are midnights of the person's zone; `weeks_12`, `calendar_months_6`, `months_12` end with the present one, `months_6` and `days_90`
-    reach back from today. `…_same` is as many seconds into the earlier period as `now` is
-    into this one."""
+    """Starts are midnights of the person's zone.
+
+    `weeks_12`, `calendar_months_6` and `months_12` end with the present one, `months_6` and `days_90` reach back from today; `…_same` is as many
+    seconds into the earlier period as `now` is into this one.
+    """
     here = datetime.fromtimestamp(now, ZONE)
     today = here.date()
     month, year, week = today.replace(day=1), today.replace(month=1, day=1), today - timedelta(days=today.weekday())

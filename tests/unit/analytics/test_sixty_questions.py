@@ -55,10 +55,10 @@ def list_differences(answer: ReportAnswer, expected: Expected, rows: list[tuple[
     names = expected.columns[expected.by :]
     differences = []
     for keys in sorted({*by_sql, *by_report}, key=str):
-        found = by_report.get(keys, {})
+        numbers = by_report.get(keys, {})
         right = dict(zip(names, by_sql.get(keys, (None,) * len(names)), strict=True))
         for name in names:
-            number, slack = found.get(name, (None, 0.0))
+            number, slack = numbers.get(name, (None, 0.0))
             if not is_near(number, right[name], slack):
                 differences.append(f"{keys} {name}: report {number}, SQL {right[name]}")
     return differences
