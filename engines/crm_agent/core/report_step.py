@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from orchestrator.analytics.again import merge_question
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.crm_agent.blocks import Step
@@ -33,8 +34,7 @@ def complete_question(step: Step, state: SessionState) -> Step | Unresolved:
         return _refuse('again stands alone and holds the keys to change: {"again": {"group_by": "source"}}')
     if last is None:
         return _refuse("no report was shown that could be asked again; write the whole report")
-    changed = {**last, **changes}
-    return replace(step, params={name: setting for name, setting in changed.items() if setting is not None})
+    return replace(step, params=merge_question(last, changes))
 
 
 def _refuse(detail: str) -> Unresolved:

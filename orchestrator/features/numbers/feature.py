@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bitrix.errors import BitrixError
+from orchestrator.analytics.again import merge_question
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, build_reply
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
@@ -83,7 +84,7 @@ class ReportButtons:
             question = before.pop()
         elif (change := _find_change(report, wish)) is not None:
             before.append(question)
-            question = {name: setting for name, setting in {**question, **change}.items() if setting is not None}
+            question = merge_question(question, change)
         else:
             return Notice(code="report-gone")
         answer = await self._answer(question, actor)
