@@ -74,7 +74,7 @@ def load_agent_texts(folder: Path = FOLDER) -> AgentTexts:
     """Raises SettingsError that names a missing or wrong file."""
     return AgentTexts(
         constitution=_read_text(folder / "constitution.md"),
-        protocol=fill_date_forms(_read_text(folder / "protocol.md")),
+        protocol=fill_date_forms(f"{_read_text(folder / 'protocol.md')}\n\n{_read_text(folder / 'numbers.md')}"),
         methods=_read(MethodTexts, folder / "methods.yaml"),
         examples=[_read_example(path) for path in sorted((folder / "examples").glob("*.yaml"))],
     )
