@@ -151,7 +151,7 @@ class KnowledgePerformer:
         self._texts = texts
         self._histories = histories
         self._documents = documents
-        self._reports = reports
+        self.reports = reports
 
     async def execute(self, call: Call) -> CallResult:
         if call.method == HELP:
@@ -182,7 +182,7 @@ class KnowledgePerformer:
 
     async def _count(self, report_question: ReportQuestion) -> CallResult:
         sees = None if report_question.sees == "all" else frozenset(report_question.sees)
-        answer = await self._reports.answer(report_question.question, sees=sees, zone=report_question.zone, locale=report_question.locale)
+        answer = await self.reports.answer(report_question.question, sees=sees, zone=report_question.zone, locale=report_question.locale)
         if isinstance(answer, ReportTrouble):
             return Rejected(code="report-trouble", detail=answer.detail, args={"text": answer.text}, sent=False)
         return Succeeded(result=answer.to_json(), total=answer.records)

@@ -382,6 +382,7 @@ async def a_world(
         "agent_mode": mode,
         "policy_file": path,
         "log_dir": folder / "logs",
+        "state_dir": folder / "state",
     }
     chosen = GivenSettings(**{**usual, **(settings or {})}, _env_file=None)
     troubles: list[tuple[str, Notice]] = []
@@ -413,6 +414,7 @@ async def a_world(
         model.check()
     finally:
         orchestrator.tools.audit.wait(60)
+        await cast("Any", orchestrator.tools.gate.deps.performers["knowledge"]).reports.aclose()
         await client.aclose()
         await wrapped.aclose()
 

@@ -44,7 +44,7 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
 """Wrongly written steps, which the model may repair."""
 _READ_TROUBLE: Final = frozenset({
     "gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer",
-    "list-cut", "batch-failed", "",
+    "list-cut", "batch-failed", "report-trouble", "report-again-unclear", "",
 })  # fmt: skip
 _TOLD: Final[Mapping[str, Callable[[str], bool]]] = dict.fromkeys(
     ("gate-not-found", "not-found", "user-not-found", "portal-error-missing"), says_none
