@@ -19,14 +19,15 @@ def build_numbers(installation: Installation, portal: Portal) -> Numbers:
     """Raises SettingsError for faulty data files."""
     counter = WorkerCounter()
     keeper = MirrorKeeper(portal.reads.client, installation.settings.state_dir, installation.clock)
+    naming = portal.naming  # the function below must not lead to the client that writes
 
     async def present(*, outcome: Outcome, actor: Actor) -> OutcomeView:
-        return await render_outcome(outcome, portal.naming, actor)
+        return await render_outcome(outcome, naming, actor)
 
     return Numbers(
         keeper,
         Analytics(counter, load_definitions(), PortalProducts(portal.reads)),
-        ReportNames(portal.naming, portal.reads.reference),
+        ReportNames(naming, portal.reads.reference),
         reads=portal.reads,
         clock=installation.clock,
         present=present,

@@ -128,7 +128,7 @@ class _Builder:
         if group.unit is None:
             return self.subject.dimensions[group.code].sql
         time = self.find_time(group.time)
-        key = _build_day_key(group.unit, time.sql) if time.kind == "day" else _build_moment_key(group.unit, self._build_local(time.sql))
+        key = _build_day_key(group.unit, time.sql) if time.kind == "day" else _build_moment_key(group.unit, self.build_local(time.sql))
         if self._separates_past(group):
             return f"CASE WHEN {time.sql} < :today THEN '{PAST}' ELSE {key} END"
         return key
@@ -142,7 +142,7 @@ class _Builder:
         stop = self.question.stretch.end if self.question.stretch else None
         return stop is None or stop > self.scope.clock.now
 
-    def _build_local(self, column: str) -> str:
+    def build_local(self, column: str) -> str:
         """Seconds by the clock of the person's wall."""
         offsets = list_offsets(self.scope.clock.zone, _FIRST_YEAR, self.scope.clock.now.year + 2)
         if len({offset for _, offset in offsets}) == 1:
@@ -303,7 +303,7 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
         if question.stretch is not None and question.stretch.start is not None:
             # What ended before the first moment counts at none of them.
             conditions.append(f"(m.left IS NULL OR m.left >= {builder.bind(int(question.stretch.start.timestamp()))})")
-        day = _build_moment_key(unit, builder._build_local(column))  # noqa: SLF001 - of this module
+        day = _build_moment_key(unit, builder.build_local(column))
     grouped = ", ".join(map(str, range(1, len(keys) + 2)))
     sql = (
         f"SELECT {', '.join([day, *keys])}, count(*), coalesce(sum(d.base), 0)"  # noqa: S608

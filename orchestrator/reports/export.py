@@ -57,6 +57,8 @@ NAMES: Final = {
     "SchedulePaused": ("Schedule paused", 4),
     "ScheduleResumed": ("Schedule resumed", 3),
     "ScheduleEnded": ("Schedule ended", 2),
+    "ReportShown": ("Report shown", 1),
+    "RecordsShown": ("Records of a report shown", 1),
     "ReminderSet": ("Reminder set", 1),
     "ReminderMoved": ("Reminder put off", 1),
     "ReminderFired": ("Reminder sent", 1),
