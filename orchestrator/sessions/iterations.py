@@ -49,3 +49,14 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     if result.status == "succeeded":
         return base | {"answer": result.result}
     return base | {"reason": result.reason.code if result.reason else "", "detail": result.detail}
+
+
+def may_have_changed(result: Outcome | Pending | None) -> bool:
+    if not isinstance(result, Outcome):
+        return True
+    return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
+
+
+def format_step_state(result: Outcome | Pending) -> str:
+    """ "waiting", "done", "refused" or "unknown"."""
+    return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)

@@ -19,7 +19,7 @@ from orchestrator.gate.call.serialization import StoredOrder, build_effect_id, t
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.preview.call_labels import ProposalLabel
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
-from orchestrator.sessions.iterations import Iteration, build_call_record, describe_service_answer
+from orchestrator.sessions.iterations import Iteration, build_call_record, describe_service_answer, format_step_state, may_have_changed
 from orchestrator.sessions.model_calls import (
     UNLIMITED,
     ModelBudget,
@@ -339,7 +339,7 @@ class Context:
             denied=self._list_denied(),
         )
         self._record_call(effect, result)
-        await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
+        await self._show_partial(Notice(code="step", args={**step, "state": format_step_state(result)}))
         return result
 
     def _list_denied(self) -> frozenset[str]:
@@ -348,7 +348,7 @@ class Context:
     def _list_earlier_effects(self, slot: str) -> list[str]:
         """Effects that certainly changed nothing are left out."""
         before = takewhile(lambda place: place != slot, self.proposed_steps)
-        return [build_effect_id(place) for place in before if _may_have_changed(self.outcomes.get(place))]
+        return [build_effect_id(place) for place in before if may_have_changed(self.outcomes.get(place))]
 
     def _skip_effect_lookup(self, slot: str) -> None:
         """If an effect is stored after all, storing the new one fails: nothing runs twice."""
@@ -396,14 +396,3 @@ class Context:
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = blocks
-
-
-def _may_have_changed(result: Outcome | Pending | None) -> bool:
-    if not isinstance(result, Outcome):
-        return True
-    return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
-
-
-def _format_step_state(result: Outcome | Pending) -> str:
-    """ "waiting", "done", "refused" or "unknown"."""
-    return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)

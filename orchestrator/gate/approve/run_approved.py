@@ -337,10 +337,9 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
     doubts = [Notice.model_validate(reason) for reason in entry.reasons if reason["code"] in DOUBTS]
     told_before = {reason.code for reason in new.ask.reasons}
     ask = replace(new.ask, reasons=(*new.ask.reasons, *(doubt for doubt in doubts if doubt.code not in told_before)))
-    provenance = Provenance.model_validate(entry.provenance or {})
     card_request = CardRequest(
         order=order,
-        effect=Effect(method=new.call.method, comment=entry.comment, provenance=provenance),
+        effect=Effect(method=new.call.method, comment=entry.comment, provenance=Provenance.model_validate(entry.provenance or {})),
         ask=ask,
         preview=preview,
         actor=new.actor,
@@ -351,8 +350,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
     )
     notice = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
     old = confirmations.build_superseded_closing(entry, why=notice.code, expect=("approved",))
-    remind_after = deps.policy.remind_lead_after
-    event = await confirmations.request(card_request, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
+    event = await confirmations.request(card_request, ledger, deps.ttl, remind_after=deps.policy.remind_lead_after, supersede=[old])
     return DecisionResult(notice=notice, replaced_by=event)
 
 
@@ -385,7 +383,6 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 
 def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> Order:
-    """From what is stored of the effect and its decoded call."""
     return Order(
         effect_id=effect_id,
         turn_id=stored.turn_id,
