@@ -16,6 +16,8 @@ class Step:
     method: str
     params: Mapping[str, Any]
     comment: str = ""
+    last: bool = False
+    """Nothing is left to say after it."""
     confirmed: bool = False
     """A claim only. The gullible rule makes it deliberately, so that the demo shows the gate refusing it."""
 
@@ -50,4 +52,4 @@ def write(answer: Answer, lang: Lang) -> str:
 
 def _written(step: Step) -> dict[str, Any]:
     written: dict[str, Any] = {"method": step.method, "params": step.params, "comment": step.comment}
-    return {**written, "confirmed": True} if step.confirmed else written
+    return {**written, **({"last": True} if step.last else {}), **({"confirmed": True} if step.confirmed else {})}

@@ -47,6 +47,8 @@ def stopped_report(wish: Wish, seen: Observation, *, earlier: Sequence[Observati
 
 
 def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
+    if step.method == "report":
+        return headline if step.status == "ok" else say("ungrouped", lang)
     if step.status != "ok":
         status = step.status if step.status in _STOPPED else "refused"
         return say(f"status.{status}", lang, text=_one_line(step.text)).replace(" :", ":").strip()
@@ -57,10 +59,8 @@ def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
 
 
 def _listed(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
-    if step.raw.get("groups"):
-        return f"{headline or say('found', lang)}\n[[list {number}]]"
     if not step.rows:
-        return say("ungrouped" if step.text else "nothing", lang)
+        return say("nothing", lang)
     if len(step.rows) == 1 and not headline:
         return _card(step, number, lang, headline)
     return f"{headline or say('found', lang)}\n[[list {number}]]"

@@ -24,7 +24,10 @@ _PERIOD_ENDS = {
 }
 _NEXT_PERIOD = re.compile(r"(?:следующ\w+ (?:недел|месяц|квартал)|next (?:week|month|quarter))")
 _FUNNEL = re.compile(r"(?:воронк\w+|funnel|pipeline)\s+(?=[\w«\"“])", re.IGNORECASE)
-_COUNTED = {"crm.deal.list", "crm.lead.list", "crm.contact.list", "crm.company.list", "tasks.task.list"}
+_COUNTED = {"crm.deal.list": "deals", "crm.lead.list": "leads", "tasks.task.list": "tasks"}
+_STATES = {("CLOSED", "N"): "open", ("CLOSED", "Y"): "closed", ("STAGE_SEMANTIC_ID", "S"): "won", ("!STATUS", "5"): "open"}
+"""Conditions of a list → the word of a report for them."""
+_EXPECTED = "CLOSEDATE:month"
 _LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
 
 
@@ -171,9 +174,19 @@ def group(answer: Answer, grouping: Grouping, wish: Wish) -> Answer | None:
     if filters.get(owner) == "@me" and not _MINE.search(wish.folded):
         del filters[owner]
         said = say("deals.all", wish.lang) if step.method == "crm.deal.list" and answer.rule == "deals.mine" else said
-    params = {"filter": filters, "group_by": grouping.by}
+    states = [word for (name, code), word in _STATES.items() if str(filters.get(name)) == code]
+    rest = {name: condition for name, condition in filters.items() if (name, str(condition)) not in _STATES}
+    counted = _COUNTED[step.method]
+    params = {
+        "of": counted,
+        **({"where": states[0]} if states else {}),
+        **({"filter": rest} if rest else {}),
+        "group_by": "expected:month" if grouping.by == _EXPECTED else grouping.by,
+        "measures": ["count", "sum"] if counted == "deals" else ["count"],
+    }
     headline = f"{said.rstrip(':')}{',' if ',' in said else ''} {grouping.words.lower()}:"
-    return replace(answer, say=headline, steps=(replace(step, params=params, comment=say("comment.count", wish.lang)),))
+    report = replace(step, method="report", params=params, comment=say("comment.count", wish.lang), last=True)
+    return replace(answer, say=headline, steps=(report,))
 
 
 HANDLERS: dict[str, Handler] = {
