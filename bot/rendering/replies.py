@@ -84,7 +84,8 @@ _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "r
 """Lines that stand together like a list."""
 _ENDING = "run-ended"
 """The next notice says why."""
-_AS_THEY_ARE = ("ask-", "report-how-")
+_HOW = "report-how-"
+_AS_THEY_ARE = ("ask-", _HOW)
 """Sentences of the tool agent, and what a report has counted."""
 _SIGNS = ("⚠️", "⛔")
 """Such a text has its sign already."""
@@ -97,7 +98,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
-    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _LINES):
+    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _LINES or notice.code.startswith(_HOW)):
         lines = [_render_notice(notice, reply, tr) for notice in group]
         blocks.extend([join_blocks(lines, "\n")] if is_made else lines)
     return join_blocks(blocks, "\n\n")
