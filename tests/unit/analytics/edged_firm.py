@@ -1,4 +1,4 @@
-from tests.unit.analytics.mirror_firm import NOW, Firm, build_firm
+from tests.unit.analytics.mirror_firm import NOW, Firm, build_firm, derive_chances
 from tests.unit.analytics.sql_answers import build_bounds
 
 DAY = 86400
@@ -14,7 +14,7 @@ def build_edged_firm() -> Firm:
         lost = [(created, "NEW"), (created + 600, "LOSE"), (created + 1200, "EXECUTING"), (second, "LOSE")]
         for company, path in ((place % 9 or None, won), (9000 + place // 3, won), (8000 + place, won), (9000 + (place + 1) // 3, lost)):
             _add_deal(firm, place, company, path)
-    _derive_as_the_mirror_does(firm, now)
+    derive_chances(firm, NOW)
     return firm
 
 
@@ -32,25 +32,3 @@ def _add_deal(firm: Firm, place: int, company: int | None, path: list[tuple[int,
         kind = 1 if before is None else 2 if sign == "P" else 3
         move = {"id": len(moves) + 1, "deal": number, "type": kind, "funnel": 0, "stage": code, "semantics": sign}
         moves.append(move | {"entered": moment, "left": end, "came_from": before})
-
-
-def _derive_as_the_mirror_does(firm: Firm, now: int) -> None:
-    """Where the firm leaves out what the schema promises: no chance of 0, how far deals without history came, and a share for each stage in work."""
-    deals = firm.tables["deal"]
-    stages = {(stage["funnel"], stage["code"]): stage for stage in firm.tables["stage"] if stage["kind"] == "deal"}
-    for deal in deals:
-        stage = stages[deal["funnel"], deal["stage"]]
-        deal["probability"] = deal["probability"] or None
-        if deal["reached"] is None and stage["semantics"] != "F":
-            deal["reached"] = stage["sort"]
-    ended = {deal["id"]: deal for deal in deals if deal["closed"] is not None and deal["closed"] >= now - 365 * DAY}
-    visits = {(move["funnel"], move["stage"], move["deal"]) for move in firm.tables["move"] if move["deal"] in ended}
-    chances = []
-    for (funnel, code), stage in stages.items():
-        if stage["semantics"] == "P":
-            visitors = [ended[number] for visited, where, number in visits if (visited, where) == (funnel, code)]
-            if len(visitors) < 30:
-                visitors = [deal for deal in ended.values() if deal["funnel"] == funnel]
-            share = sum(deal["semantics"] == "S" for deal in visitors) / len(visitors)
-            chances.append({"funnel": funnel, "stage": code, "share": share, "closed": len(visitors)})
-    firm.tables["chance"] = chances

@@ -68,7 +68,7 @@ def build_firm(deals: int = 600, seed: int = 23, now: datetime = NOW, zone: str 
     _add_leads(firm, deals // 3, random, now)
     _add_items(firm, deals // 6, random, now, ZoneInfo(zone))
     _add_work(firm, deals, random, now)
-    _add_chances(firm, now)
+    derive_chances(firm, now)
     return firm
 
 
@@ -146,7 +146,8 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
         has_history = number % 97 != 0
         if not has_history:
             moves = [move for move in moves if move["deal"] != number]
-        reached = [SORTS[stage.removeprefix("C1:")] for _, stage, sign, _ in path if sign != "F"]
+        known = path if has_history else path[-1:]
+        reached = [SORTS[stage.removeprefix("C1:")] for _, stage, sign, _ in known if sign != "F"]
         end = moved if closed and random.random() < 0.95 else created + random.randrange(7, 120) * 86400
         active = min(second, moved + int(random.expovariate(1 / 48) * 3600))
         deals.append(
@@ -156,10 +157,10 @@ def _add_deals(firm: Firm, count: int, random: Random, now: datetime, zone: Zone
                 "company": _choose_company(random, count),
                 "contact": None, "lead": None, "source": random.choices(SOURCES, [30, 35, 15, 14, 6])[0],
                 "type": random.choice(["SALE", "SERVICES", "GOODS"]), "currency": currency, "amount": amount, "base": base,
-                "probability": None if random.random() < 0.7 else random.choice([0, 10, 30, 50, 70, 90]),
+                "probability": None if random.random() < 0.7 else random.choice([0, 10, 30, 50, 70, 90]) or None,
                 "created": created, "modified": active, "moved": moved, "active": active,
                 "expected": datetime.fromtimestamp(end, zone).date().isoformat() if random.random() > 0.03 else None,
-                "closed": closed, "reached": max(reached, default=None) if has_history else None,
+                "closed": closed, "reached": max(reached, default=None),
             }
         )  # fmt: skip
         if random.random() < 0.6:
@@ -272,19 +273,22 @@ def _add_work(firm: Firm, count: int, random: Random, now: datetime) -> None:
     firm.tables |= {"activity": activities, "call": calls, "task": tasks}
 
 
-def _add_chances(firm: Firm, now: datetime) -> None:
-    """The share of won among the deals that were on the stage and closed within a year."""
-    deals = {deal["id"]: deal for deal in firm.tables["deal"]}
+def derive_chances(firm: Firm, now: datetime) -> None:
+    """The share of won among the deals that were on the stage and closed within a year; of a stage of fewer than 30 that of its funnel."""
     year_ago = int((now - timedelta(days=365)).timestamp())
-    seen: dict[tuple[int, str], set[int]] = {}
+    ended = {deal["id"]: deal for deal in firm.tables["deal"] if deal["closed"] is not None and deal["closed"] >= year_ago}
+    visits: dict[tuple[int, str], set[int]] = {}
     for move in firm.tables["move"]:
-        deal = deals[move["deal"]]
-        if move["semantics"] == "P" and deal["closed"] and deal["closed"] >= year_ago:
-            seen.setdefault((move["funnel"], move["stage"]), set()).add(deal["id"])
+        if move["deal"] in ended:
+            visits.setdefault((move["funnel"], move["stage"]), set()).add(move["deal"])
     chances = []
-    for (funnel, stage), numbers in sorted(seen.items()):
-        if stage.endswith("FINAL_INVOICE") and funnel == 1:
-            continue  # a stage without a history
-        won = sum(deals[number]["semantics"] == "S" for number in numbers)
-        chances.append({"funnel": funnel, "stage": stage, "share": won / len(numbers), "closed": len(numbers)})
+    for stage in firm.tables["stage"]:
+        if stage["kind"] != "deal" or stage["semantics"] != "P":
+            continue
+        visitors = [ended[number] for number in visits.get((stage["funnel"], stage["code"]), ())]
+        if len(visitors) < 30:
+            visitors = [deal for deal in ended.values() if deal["funnel"] == stage["funnel"]]
+        if visitors:
+            share = sum(deal["semantics"] == "S" for deal in visitors) / len(visitors)
+            chances.append({"funnel": stage["funnel"], "stage": stage["code"], "share": share, "closed": len(visitors)})
     firm.tables["chance"] = chances
