@@ -18,7 +18,7 @@ from orchestrator.analytics.columns import (
 from orchestrator.analytics.compiler import Scope
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.findings import Findings, Found, Number
-from orchestrator.analytics.formatting import NumberFormat, format_date
+from orchestrator.analytics.formatting import NumberFormat, format_date, split_hundred
 from orchestrator.analytics.labels import Labels, format_key
 from orchestrator.analytics.question import Group, Question
 from orchestrator.analytics.stretches import find_days, list_keys
@@ -48,6 +48,8 @@ from orchestrator.domain.report import (
 )
 
 _FEW: Final = 10
+_SLIP: Final = 1e-6
+"""By so much a sum of floats may differ."""
 _MOST_CAUSES: Final = 3
 _MOST_BARS: Final = 30
 _LINE_FROM: Final = 3
@@ -73,11 +75,11 @@ class AnswerBuilder:
             question=dict(question.source),
             title=await write_title(question, self.labels),
             subtitle=write_subtitle(question, clock, locale),
-            shown_as=self._choose_shape(rows),
+            shown_as=self._choose_shape(columns, rows),
             dimensions=await self._list_dimensions(),
             measures=tuple(self._build_measure(column) for column in columns),
             rows=tuple(rows),
-            total=self._build_cells(columns, shaped.total),
+            total=self._build_joined_cells(columns, shaped.total),
             groups=shaped.groups,
             records=shaped.total.records,
             period=build_period(question.stretch, clock, locale) if question.stretch else None,
@@ -137,10 +139,39 @@ class AnswerBuilder:
         ]
         if findings.rest is not None:
             label = say("answer", "rest", self.labels.locale, count=findings.rest_groups)
-            rows.append(
-                ReportRow(labels=(label,), cells=self._build_cells(columns, findings.rest), kind="rest", records=findings.rest.records)
-            )
+            cells = self._build_joined_cells(columns, findings.rest)
+            rows.append(ReportRow(labels=(label,), cells=cells, kind="rest", records=findings.rest.records))
+        return self._round_shares(columns, rows)
+
+    def _build_joined_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
+        """Of the total or the rest: sums in several currencies have none."""
+        cells = self._build_cells(columns, row)
+        if not self.question.is_in_own_currency:
+            return cells
+        nothing = Cell(text=self._format.format_number(None, "money"))
+        return tuple(nothing if column.unit == "money" else cell for column, cell in zip(columns, cells, strict=True))
+
+    def _round_shares(self, columns: Sequence[Column], rows: list[ReportRow]) -> list[ReportRow]:
+        """Where no record stands in two groups, the shares that are read add up to a hundred; the values stay exact."""
+        if any(group.own_field for group in self.question.groups):
+            return rows
+        for place in (place for place, column in enumerate(columns) if column.share_of):
+            texts = self._round_to_hundred([row.cells[place].value for row in rows])
+            texts_before = self._round_to_hundred([row.cells[place].before for row in rows])
+            for number, row in enumerate(rows):
+                update = {"text": texts[number]} if texts else {}
+                update |= {"before_text": texts_before[number]} if texts_before else {}
+                cell = row.cells[place].model_copy(update=update)
+                rows[number] = row.model_copy(update={"cells": (*row.cells[:place], cell, *row.cells[place + 1 :])})
         return rows
+
+    def _round_to_hundred(self, shares: Sequence[float | None]) -> list[str]:
+        """Empty if they are no parts of a whole."""
+        known = [share for share in shares if share is not None]
+        left = 100 - sum(known)
+        if len(known) < len(shares) or min(known, default=-1) < 0 or left < -_SLIP:
+            return []
+        return [self._format.format_number(part, "percent") for part in split_hundred([*known, left if left > _SLIP else 0])[:-1]]
 
     async def _name_rows(self, rows: Sequence[Found]) -> list[tuple[str, ...]]:
         question, locale = self.question, self.labels.locale
@@ -150,9 +181,10 @@ class AnswerBuilder:
             named = await self.labels.name_codes(question, Group("stage"), [row.keys[0] for row in rows])
             return [(named[row.keys[0]],) for row in rows]
         if question.at_unit is not None:
+            today = self.scope.clock.today
             inner = await self.labels.name_rows(question, [replace(row, keys=row.keys[1:]) for row in rows])
             return [
-                (format_key("day", find_days(question.at_unit, row.keys[0] or "")[0].isoformat(), locale), *rest)
+                (format_key("day", min(find_days(question.at_unit, row.keys[0] or "")[0], today).isoformat(), locale), *rest)
                 for row, rest in zip(rows, inner, strict=True)
             ]
         return await self.labels.name_rows(question, rows)
@@ -166,8 +198,10 @@ class AnswerBuilder:
         )
 
     def _is_unfinished(self, row: Found) -> bool:
+        if self.question.at_unit is not None:
+            return find_days(self.question.at_unit, row.keys[0] or "")[0] > self.scope.clock.today
         for group, key in zip(self.question.groups, row.keys, strict=False):
-            if group.unit in STRETCHES and group.unit is not None and key and key != PAST and self.question.at_unit is None:
+            if group.unit in STRETCHES and group.unit is not None and key and key != PAST:
                 first, stop = find_days(group.unit, key)
                 return first <= self.scope.clock.today < stop
         return False
@@ -175,18 +209,27 @@ class AnswerBuilder:
     def _build_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
         before: Sequence[Number] = row.before or [None] * len(columns)
         has_before = row.before is not None
+        form = self._find_format(row)
         return tuple(
-            self._format.build_cell(number, earlier, unit=column.unit, has_before=has_before, adds_up=column.adds_up)
+            form.build_cell(number, earlier, unit=column.unit, has_before=has_before, adds_up=column.adds_up)
             for column, number, earlier in zip(columns, row.numbers, before, strict=True)
         )
+
+    def _find_format(self, row: Found) -> NumberFormat:
+        """A row of a currency is in that one."""
+        codes = [group.code for group in self.question.groups]
+        if not self.question.is_in_own_currency or len(row.keys) != len(codes):
+            return self._format
+        return NumberFormat(self.labels.locale, row.keys[codes.index("currency")] or "")
 
     def _build_measure(self, column: Column) -> ReportMeasure:
         locale = self.labels.locale
         label = column.label or (say("measures", column.code, locale) if not column.share_of else "")
         if column.share_of:
             label = say("measures", "share", locale, measure=say("measures", column.share_of, locale))
+        currency = self.facts.currency if column.unit == "money" and not self.question.is_in_own_currency else ""
         code = f"share:{column.share_of}" if column.share_of else column.code
-        return ReportMeasure(code=code, label=label, unit=column.unit, currency=self.facts.currency if column.unit == "money" else "")
+        return ReportMeasure(code=code, label=label, unit=column.unit, currency=currency)
 
     async def _list_dimensions(self) -> tuple[ReportDimension, ...]:
         question, locale = self.question, self.labels.locale
@@ -202,7 +245,7 @@ class AnswerBuilder:
             dimensions.insert(0, ReportDimension(code="at", label=say("dimensions", "at", locale), is_time=True))
         return tuple(dimensions)
 
-    def _choose_shape(self, rows: Sequence[ReportRow]) -> Shown:
+    def _choose_shape(self, columns: Sequence[Column], rows: Sequence[ReportRow]) -> Shown:
         question = self.question
         if question.show != "auto":
             return question.show
@@ -211,6 +254,8 @@ class AnswerBuilder:
         width = len(rows[0].keys) if rows else len(question.groups)
         if not width:
             return "number"
+        if question.is_in_own_currency and columns[0].unit == "money":
+            return "table"  # no bar of one currency is longer than that of another
         if width > 1:
             return "matrix"
         if self._is_of_time() and len(rows) >= _LINE_FROM:
@@ -278,6 +323,8 @@ class AnswerBuilder:
             codes.append("sums_today")
         if question.subject.name == "moves" or question.at_unit:
             codes.append("owners_today")
+        if question.is_in_own_currency and any(column.unit == "money" for column in columns):
+            codes.append("own_currency")
         if question.is_explained:
             codes.append("sum_of_changes")
         if self.scope.sees is not None:

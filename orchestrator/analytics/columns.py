@@ -6,7 +6,6 @@ from typing import Final
 
 from orchestrator.analytics.facts import Stage
 from orchestrator.analytics.findings import Findings, Found, Number
-from orchestrator.analytics.formatting import split_hundred
 from orchestrator.analytics.question import MeasureChoice, Question
 from orchestrator.domain.report import Unit
 
@@ -38,34 +37,28 @@ def _build_column(question: Question, choice: MeasureChoice) -> Column:
 
 
 def fill_shares(question: Question, findings: Findings) -> Findings:
-    """Parts of the total over all groups; where no record stands in two groups, the parts with the rest make a hundred."""
+    """Exact parts of the total over all groups."""
     for place, choice in enumerate(question.measures):
         if choice.is_share:
-            findings = _fill_share(findings, place, is_exact=not any(group.own_field for group in question.groups))
+            findings = _fill_share(findings, place)
     return findings
 
 
-def _fill_share(findings: Findings, place: int, *, is_exact: bool) -> Findings:
+def _fill_share(findings: Findings, place: int) -> Findings:
     rows = [*findings.rows, *([findings.rest] if findings.rest else [])]
-    now = _split([row.numbers[place] for row in rows], findings.total.numbers[place], is_exact=is_exact)
+    now = _split([row.numbers[place] for row in rows], findings.total.numbers[place])
     earlier: Sequence[Number] = [None] * len(rows)
     if findings.total.before is not None:
         before = [row.before[place] if row.before else None for row in rows]
-        earlier = _split(before, findings.total.before[place], is_exact=is_exact)
+        earlier = _split(before, findings.total.before[place])
     filled = [_put_number(row, place, share, share_before) for row, share, share_before in zip(rows, now, earlier, strict=True)]
     whole = _put_number(findings.total, place, 100.0 if findings.total.numbers[place] else None, 100.0)
     rest = filled.pop() if findings.rest else None
     return replace(findings, rows=tuple(filled), rest=rest, total=whole)
 
 
-def _split(amounts: Sequence[Number], whole: Number, *, is_exact: bool) -> Sequence[Number]:
-    if not whole:
-        return [None] * len(amounts)
-    known = [amount or 0 for amount in amounts]
-    left = whole - sum(known)
-    if not is_exact or left < 0 or min(known, default=0) < 0:
-        return [100 * amount / whole for amount in known]
-    return split_hundred([*known, left])[:-1]
+def _split(amounts: Sequence[Number], whole: Number) -> Sequence[Number]:
+    return [100 * (amount or 0) / whole for amount in amounts] if whole else [None] * len(amounts)
 
 
 def _put_number(row: Found, place: int, number: Number, before: Number) -> Found:
@@ -105,7 +98,7 @@ def classify_rows(question: Question, findings: Findings) -> tuple[tuple[Column,
     rows = [row for members in classes.values() for row in members]
     whole = sum(row.numbers[0] or 0 for row in rows)
     sums = [sum(row.numbers[0] or 0 for row in members) for members in classes.values()]
-    shares = split_hundred(sums)
+    shares = _split(sums, whole)
     class_rows = [
         Found((name,), sum(row.records for row in members), (len(members), total, share))
         for (name, members), total, share in zip(classes.items(), sums, shares, strict=True)

@@ -6,7 +6,7 @@ the weights of a forecast are those of all deals: one number for a stage.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -216,7 +216,14 @@ def find_measure(question: Question, code: str, definitions: Definitions) -> Mea
 
 
 def list_measures(question: Question, definitions: Definitions) -> tuple[Measure, ...]:
-    return tuple(find_measure(question, choice.code, definitions) for choice in question.measures)
+    """A share is of one whole, so its amounts are always of the base currency."""
+    measures = []
+    for choice in question.measures:
+        measure = find_measure(question, choice.code, definitions)
+        if question.is_in_own_currency and not choice.is_share:
+            measure = replace(measure, parts=tuple(part.replace("d.base", "d.amount") for part in measure.parts))
+        measures.append(measure)
+    return tuple(measures)
 
 
 def compile_groups(question: Question, stretch: Stretch | None, scope: Scope) -> Statement:
@@ -261,14 +268,14 @@ def compile_open_at(question: Question, moment: datetime, keys: Keys, scope: Sco
     for group, key in zip(question.groups, keys, strict=False):
         conditions.append(f"CAST({_STAY_KEYS.get(group.code, builder.build_key(group))} AS TEXT) IS {builder.bind(key)}")
     sql = (
-        f"SELECT DISTINCT d.id FROM move m JOIN deal d ON d.id = m.deal WHERE {' AND '.join(conditions)}"  # noqa: S608
+        f"SELECT DISTINCT d.id FROM {_STAYS} m JOIN deal d ON d.id = m.deal WHERE {' AND '.join(conditions)}"  # noqa: S608
         f" ORDER BY 1 DESC LIMIT {int(limit):d}"
     )
     return builder.finish(sql)
 
 
 def compile_without_history(question: Question, scope: Scope) -> Statement:
-    """How many deals have no moves, so that nobody knows where they were."""
+    """How many deals have no moves, so that nobody knows on which stages they were."""
     builder = _Builder(question, scope)
     conditions = [*builder.list_conditions(None), "NOT EXISTS (SELECT 1 FROM move m WHERE m.deal = d.id)"]
     return builder.finish(f"SELECT count(*) FROM deal d WHERE {' AND '.join(conditions)}")  # noqa: S608 - of the vocabulary
@@ -307,12 +314,18 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
     grouped = ", ".join(map(str, range(1, len(keys) + 2)))
     sql = (
         f"SELECT {', '.join([day, *keys])}, count(*), coalesce(sum(d.base), 0)"  # noqa: S608
-        f" FROM move m JOIN deal d ON d.id = m.deal WHERE {' AND '.join(conditions)} GROUP BY {grouped}"
+        f" FROM {_STAYS} m JOIN deal d ON d.id = m.deal WHERE {' AND '.join(conditions)} GROUP BY {grouped}"
     )
     return builder.finish(sql)
 
 
 _STAY_KEYS: Final = {"stage": "m.stage", "funnel": "m.funnel"}
+_STAYS: Final = (
+    "(SELECT deal, funnel, stage, semantics, entered, left FROM move UNION ALL"
+    " SELECT e.id, e.funnel, CASE WHEN e.semantics = 'P' THEN e.stage END, 'P', e.created, e.closed FROM deal e"
+    " WHERE NOT EXISTS (SELECT 1 FROM move h WHERE h.deal = e.id))"
+)
+"""A deal without history was open from its creation to its closing; on which stage, is known only of those that are open now."""
 
 
 def compile_records(question: Question, chosen: Sequence[Keys], scope: Scope, limit: int, *, is_rest: bool = False) -> Statement:
@@ -344,12 +357,13 @@ MONEY: Final = frozenset({"sum", "avg", "median", "max", "won_sum", "lost_sum", 
 def list_left_out(question: Question) -> tuple[str, ...]:
     """What is told beside the numbers of this question."""
     subject, codes = question.subject, {choice.code for choice in question.measures}
+    is_converted = any(choice.code in MONEY and (choice.is_share or not question.is_in_own_currency) for choice in question.measures)
     if subject.name in {"companies", "moves", "products"} or question.funnel is not None:
         return ()
     is_told = {
         "without_sum": bool(codes & MONEY),
-        "without_rate": bool(codes & MONEY),
-        "foreign": bool(codes & MONEY),
+        "without_rate": is_converted,
+        "foreign": is_converted,
         "dismissed": any(group.code in {"person", "department"} for group in question.groups),
         "past_expected": "expected" in subject.times and (question.by == "expected" or "weighted" in codes),
         "no_expected": "weighted" in codes and question.stretch is None,

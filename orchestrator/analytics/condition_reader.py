@@ -45,6 +45,8 @@ def _read_condition(key: str, value: object, subject: Subject, reading: Reading)
     matched = _KEY.fullmatch(key.strip())
     sign, name = (matched[1], matched[2]) if matched else ("", key)
     own_fields = reading.facts.own_fields.get(subject.record, ())
+    if name.upper() not in subject.fields and reading.blame_portal(name):
+        return []
     if name in own_fields and subject.name != "moves":
         field, own_field = Field("", "code"), name
     else:

@@ -96,5 +96,10 @@ class Question:
     """The question in the words of the grammar: another report is this with a key changed."""
 
     @property
+    def is_in_own_currency(self) -> bool:
+        """Groups of a currency show its own money; classes of A, B and C need one that adds up, and product rows are converted."""
+        return any(group.code == "currency" for group in self.groups) and not self.has_classes and self.subject.name != "products"
+
+    @property
     def time(self) -> Field:
         return self.subject.times[self.by]

@@ -142,6 +142,8 @@ def _read_group(name: str, subject: Subject, reading: Reading) -> Group | None:
     time, _, unit = low.partition(":")
     if time in subject.times and unit in TIME_UNITS:
         return Group(low, unit=unit, time=time)
+    if reading.blame_portal(name):
+        return None
     known = [*subject.dimensions, *TIME_UNITS]
     dates = "/".join(subject.times)
     fields = f", a list field ({', '.join(own_fields[:5])})" if own_fields and subject.name != "moves" else ""
@@ -163,6 +165,8 @@ def _read_measures(words: object, subject: Subject, reading: Reading) -> Sequenc
         is_share = low.startswith("share:")
         bare = low.removeprefix("share:")
         code = bare if bare in subject.measures else MEASURE_SYNONYMS.get(bare, bare)
+        if code not in subject.measures and reading.blame_portal(bare):
+            continue
         if code not in subject.measures or code in VARIANTS:
             known = [known for known in subject.measures if known not in VARIANTS]
             reading.blame(

@@ -32,13 +32,14 @@ from orchestrator.analytics.question import Condition, Question
 from orchestrator.analytics.question_reader import read_question
 from orchestrator.analytics.reading import Misunderstood
 from orchestrator.analytics.statements import Statement
-from orchestrator.analytics.stretches import Clock, find_days, list_keys
+from orchestrator.analytics.stretches import Clock, find_days, list_keys, write_key
 from orchestrator.analytics.words import say
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 MOST_RECORDS: Final = 2_500
+_UNKEPT: Final = "No other question gets it, so tell the person the reason."
 _FOREIGN: Final = "The person does not see the records of those whom the filter names, so there is no number; say so."
 
 
@@ -72,6 +73,8 @@ class Analytics:
             else:
                 findings = await self._count(path, question, facts, self._build_scope(asker))
         except Misunderstood as fault:
+            if fault.unkept:
+                return ReportTrouble(code="unkept", text=say("unkept", fault.unkept, asker.locale), detail=f"{fault} {_UNKEPT}")
             code = "period" if fault.period else "question"
             words = quote(show_name(fault.period.removeprefix("@date:")), asker.locale)
             return ReportTrouble(code=code, text=say("troubles", code, asker.locale, words=words), detail=str(fault))
@@ -193,10 +196,14 @@ def find_moment(question: Question, keys: Keys | None, clock: Clock) -> tuple[da
 
 
 def list_moments(question: Question, clock: Clock) -> tuple[str, ...]:
-    """The beginnings of the units in the period, as keys."""
+    """The beginnings of the units in the period, as keys; of an unfinished unit also its end, for the state now."""
     stretch, unit = question.stretch, question.at_unit
     if stretch is None or stretch.start is None or unit is None:
         return ()
     stop = min(stretch.end or clock.now, clock.now).astimezone(clock.here.tzinfo).date()
     first = stretch.start.date()
-    return tuple(key for key in list_keys(unit, first, stop) if find_days(unit, key)[0] >= first)
+    keys = tuple(key for key in list_keys(unit, first, stop) if find_days(unit, key)[0] >= first)
+    if not stretch.is_unfinished(clock):
+        return keys
+    end = find_days(unit, list_keys(unit, clock.today, clock.today)[0])[1]
+    return (*keys, write_key(unit, end))

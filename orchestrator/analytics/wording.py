@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Final
 
-from orchestrator.analytics.compiler import list_left_out
+from orchestrator.analytics.compiler import MONEY, list_left_out
 from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.formatting import NumberFormat, format_date, format_month
@@ -170,7 +170,10 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
     )
     clauses = [definitions.find_sentence(f"shapes.{shape}", locale)] if shape else []
     if question.funnel is None:
-        clauses += [definitions.find_sentence(f"{subject}.{code}", locale) for code in codes]
+        of_currency = question.is_in_own_currency and any(not choice.is_share and choice.code in MONEY for choice in question.measures)
+        plain = [code for code in codes if not (of_currency and code == "sum")]
+        clauses += [definitions.find_sentence("shapes.own_currency", locale)] if of_currency else []
+        clauses += [definitions.find_sentence(f"{subject}.{code}", locale) for code in plain]
         clauses += [
             definitions.find_sentence(f"shapes.{state.code}", locale)
             for state in question.states

@@ -27,6 +27,8 @@ FILTERS = {
 }  # fmt: skip
 ENDS = {"won", "lost", "won_sum", "lost_sum", "win_rate", "days_to_close", "median_days_to_close"}
 
+MONEY = {"sum", "avg", "median", "max", "won_sum", "lost_sum", "weighted"}
+
 
 class Brute:
     def __init__(self, firm: Firm, now: datetime, zone: str, sees: frozenset[int] | None = None) -> None:
@@ -246,11 +248,15 @@ class Brute:
     def count(
         self, rows: list[Row], groups: list[str], measures: list[str], by: str, question: dict[str, Any]
     ) -> tuple[dict[Any, Any], list[Any]]:
+        """A group of a currency is in that one, and there is no total of several."""
+        is_mixed = "currency" in groups
         grouped: dict[Any, list[Row]] = {}
         for row in rows:
             for key in self.list_keys(row, groups, by, question):
                 grouped.setdefault(key, []).append(row)
-        total = [self.measure(measure, rows, question) for measure in measures]
+        total = [None if is_mixed and measure in MONEY else self.measure(measure, rows, question) for measure in measures]
+        if is_mixed:
+            grouped = {key: [row | {"base": row["amount"]} for row in members] for key, members in grouped.items()}
         numbers = {
             key: ([self.measure(measure, members, question) for measure in measures], len(members)) for key, members in grouped.items()
         }

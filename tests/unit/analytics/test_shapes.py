@@ -105,7 +105,8 @@ async def test_parts_and_the_rest_make_a_hundred(tmp_path: Path) -> None:
     )
     assert answer.rows[-1].labels == ("ещё 4",)
     assert answer.rows[-1].kind == "rest"
-    assert round(sum(row.cells[0].value or 0 for row in answer.rows), 6) == 100
+    assert [row.cells[0].value for row in answer.rows] == [100 / 7, 100 / 7, 100 / 7, 400 / 7]
+    assert [row.cells[0].text for row in answer.rows] == [f"{share}{NBSP}%" for share in ("14,3", "14,3", "14,3", "57,1")]
     shown = [row.keys for row in answer.rows if row.kind == "group"]
     assert shown == [("1",), ("2",), ("3",)], "ties by id"
     assert await desk.list_records(answer.question, besides=shown) == (7, 6, 5, 4)
@@ -150,11 +151,38 @@ async def test_a_state_on_a_day_is_what_had_begun_and_not_ended(tmp_path: Path) 
     desk = build_desk(tmp_path, [build_won(1, 100), build_deal(2, amount=50_00)], move=moves)
     question = {"of": "deals", "at": "month", "period": {"from": "2026-08-01", "to": "2026-11-28"}, "measures": ["count", "sum"]}
     answer = await desk.answer(question)
-    assert [[cell.value for cell in row.cells] for row in answer.rows] == [[0, 0], [1, 100], [2, 150], [1, 50]]
+    assert [[cell.value for cell in row.cells] for row in answer.rows] == [[0, 0], [1, 100], [2, 150], [1, 50], [1, 50]]
+    assert [(row.labels, row.is_unfinished) for row in answer.rows[-2:]] == [(("1 ноября",), False), (("28 ноября",), True)]
     assert await desk.list_records(question, ["2026-10"]) == (2, 1)
     day = await desk.answer({"of": "deals", "at": "@date:15 октября", "group_by": "stage", "measures": ["count"]})
     assert day.total[0].value == 2
     assert read_rows(day) == {("NEW",): (2,)}
+
+
+async def test_a_deal_without_history_was_open_from_its_creation_to_its_closing(tmp_path: Path) -> None:
+    deals = [build_won(1, 100, "2026-10-20", created=at("2026-08-10T10:00:00")), build_deal(2, amount=50_00)]
+    desk = build_desk(tmp_path, deals)
+    question = {"of": "deals", "at": "month", "period": {"from": "2026-09-01", "to": "2026-11-28"}, "measures": ["count", "sum"]}
+    answer = await desk.answer(question)
+    assert [[cell.value for cell in row.cells] for row in answer.rows] == [[1, 100], [1, 100], [1, 50], [1, 50]]
+    assert "без истории стадий, считаны открытыми от создания до закрытия: 2" in answer.notes
+    assert await desk.list_records(question, ["2026-10"]) == (1,)
+    assert await desk.list_records(question, ["2026-12"]) == (2,), "the state now"
+
+
+async def test_groups_of_a_currency_are_in_that_one_and_have_no_total(tmp_path: Path) -> None:
+    deals = [build_won(1, 100), build_won(2, 2, currency="USD", base=180_00), build_won(3, 1, currency="USD", base=90_00)]
+    desk = build_desk(tmp_path, deals)
+    question = {"of": "deals", "where": "won", "period": NOVEMBER, "group_by": "currency", "measures": ["sum", "count", "share:sum"]}
+    answer = await desk.answer(question)
+    assert {row.keys[0]: [cell.value for cell in row.cells[:2]] for row in answer.rows} == {"RUB": [100, 1], "USD": [3, 2]}
+    assert {row.keys[0]: row.cells[2].text for row in answer.rows} == {"RUB": f"27{NBSP}%", "USD": f"73{NBSP}%"}
+    assert next(row.cells[0].text for row in answer.rows if row.keys == ("USD",)) == f"3{NBSP}$"
+    assert [cell.text for cell in answer.total] == ["–", "3", f"100{NBSP}%"]
+    assert answer.measures[0].currency == ""
+    assert "в валюте самих сделок" in answer.definition
+    assert "базовой" not in answer.definition
+    assert "суммы — в валюте сделок, поэтому общего итога нет" in answer.notes
 
 
 async def test_calls_for_each_won_deal_are_a_quotient(tmp_path: Path) -> None:

@@ -161,9 +161,9 @@ def sort_clients(loops: Loops) -> Rows:
 
 
 def replay_weeks(loops: Loops) -> Rows:
-    """Where each deal was when a week ended."""
+    """Where each deal was when a week ended; at the end of this week it is where it is now."""
     rows: Rows = []
-    for week in range(12):
+    for week in range(13):
         monday = date(2026, 9, 7) + timedelta(weeks=week)
         end = int(datetime.combine(monday, datetime.min.time(), ZONE).timestamp())
         deals = [deal for deal in loops.deals if _was_open(loops, deal, end)]
@@ -183,7 +183,7 @@ def find_back_moves(loops: Loops) -> Rows:
     pairs = defaultdict(set)
     for deal, path in loops.path.items():
         for before, move in pairwise(path):
-            is_back = loops.sort[move["funnel"], before["stage"]] > loops.sort[move["funnel"], move["stage"]]
+            is_back = before["semantics"] != "F" and loops.sort[move["funnel"], before["stage"]] > loops.sort[move["funnel"], move["stage"]]
             if is_back and move["semantics"] == "P" and QUARTER <= move["entered"] <= SECOND:
                 pairs[before["stage"], move["stage"]].add(deal)
     return [(*pair, len(deals)) for pair, deals in pairs.items()]
