@@ -243,6 +243,7 @@ def build_orchestrator(
         refresh_actor=people.refresh_actor,
         model_budget=MonthlyModelBudget(policies, UsageReader(store)),
         features=merge_features(features, watched),
+        reports=outside.numbers,
     )
     return Orchestrator(tools, installation.clock, trouble=people.report_trouble)
 

@@ -90,6 +90,10 @@ class Numbers:
         self._close = close
         self._keeping: asyncio.Task[None] | None = None
 
+    @property
+    def has_begun(self) -> bool:
+        return self._keeper.file.path.exists()
+
     def start(self) -> None:
         """Keep the mirror from now on."""
         if self._keeping is None or self._keeping.done():

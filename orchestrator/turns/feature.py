@@ -9,9 +9,11 @@ from typing import Final, Protocol, TypeVar
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.inputs import ParsedInput
 from orchestrator.domain.models import Models
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.outputs import Notice, Table
+from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.engines.base import Engine
 from orchestrator.gate.gate import Gate
+from orchestrator.language.text import Locale
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.sessions.audit import Audit
 from orchestrator.sessions.model_calls import UNLIMITED, ModelBudget
@@ -20,6 +22,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Query
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectChange, InboxRow, Lane
+from state.stored import JsonObject
 
 MAX_TURNS = 512
 """A limit for memory only: a model that hangs for one person must not block others."""
@@ -127,6 +130,21 @@ class Files(Protocol):
         """Raises FileUnavailable, also above `limit` bytes or after `within` seconds."""
 
 
+class Reports(Protocol):
+    """Counts over the records of the people `sees`, None for all."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Nothing is read from the portal for reports before somebody asks for the first."""
+
+    async def answer(
+        self, question: JsonObject, *, sees: frozenset[int] | None, zone: str, locale: Locale
+    ) -> ReportAnswer | ReportTrouble: ...
+
+    async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
+        """Return exactly the records that the question counts. Raises BitrixError."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tools:
     """One per process, built by `bot/composition/bootstrap.py`."""
@@ -145,6 +163,7 @@ class Tools:
     """None if access is lost."""
     model_budget: ModelBudget = UNLIMITED
     features: Feature = Feature()
+    reports: Reports | None = None
     running: dict[str, Stoppable] = field(default_factory=dict)
     """Work that /stop can end, by session."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))

@@ -1,6 +1,6 @@
 """Built from stored events, an answer is the same when repeated, after a restart and in another process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,9 +9,12 @@ from bot.http_api.approvals.card_models import Confirmation, build_undo_token, t
 from bot.http_api.audit.run_events import Button, to_buttons
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
+from bot.rendering.pictures.drawing import draw_report
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import MADE_CODES, Notice, Reply
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, ReportPart
+from orchestrator.domain.report import ReportAnswer
+from orchestrator.features.numbers.feature import BACK, BUTTON, HOW, RECORDS, VARIANT
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.events.base import Event, type_names
@@ -53,6 +56,16 @@ class Done(BaseModel):
     undo: str = Field("", description="Where it can be taken back: send it as the next message; a confirmation follows.")
 
 
+class Report(BaseModel):
+    """Numbers that code has counted. `assistant` tells them in words."""
+
+    model_config = ConfigDict(frozen=True)
+    report_id: str = Field(description="A button that changes the report answers with the same id.")
+    answer: ReportAnswer
+    svg: str = Field("", description="The picture, on a light ground; empty for a table. Texts in it are escaped, and it loads nothing.")
+    actions: Sequence[Button] = Field((), description="Reports that are one change away, the way back, the records, how it was counted.")
+
+
 class ChatAnswer(BaseModel):
     """The outcome of a message. `assistant` is all that a person needs; the other fields are for programs."""
 
@@ -65,6 +78,7 @@ class ChatAnswer(BaseModel):
     done: Sequence[Done] = ()
     choices: Sequence[Choice] = ()
     actions: Sequence[Button] = Field((), description="Buttons that are offered; send the `token` of one as the next message.")
+    reports: Sequence[Report] = ()
     run: str = Field("", description="The run that the message started or went to: GET /runs/{run}. What it says comes in the events.")
     notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
 
@@ -142,9 +156,26 @@ def build_answer(
         done=[_to_done(call, urls, names.get(call.effect_id), may_undo=call.effect_id in undoable) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         actions=[button for reply in replies for button in to_buttons(reply.actions, tr)],
+        reports=[_to_report(part, tr) for reply in replies for part in reply.parts if isinstance(part, ReportPart) and not part.is_file],
         run=next((str(notice.args["run"]) for reply in replies for notice in reply.notices if notice.code in _RECEIPTS), ""),
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
+
+
+def _to_report(part: ReportPart, tr: Translator) -> Report:
+    picture = draw_report(part.answer, tr)
+    actions = [Button(label=label, token=f"{BUTTON}:{part.report_id}:{wish}") for label, wish in _list_wishes(part, tr)]
+    return Report(report_id=part.report_id, answer=part.answer, svg=picture.svg if picture is not None else "", actions=actions)
+
+
+def _list_wishes(part: ReportPart, tr: Translator) -> Iterator[tuple[str, str]]:
+    for number, variant in enumerate(part.answer.variants):
+        yield variant.label, f"{VARIANT}{number}"
+    if part.has_way_back:
+        yield tr.translate("report-button-back"), BACK
+    if part.answer.records:
+        yield tr.translate("report-button-list", of=str(part.answer.question.get("of") or "")), RECORDS
+    yield tr.translate("report-button-how"), HOW
 
 
 def collect_records(happened: Sequence[Event]) -> list[str]:

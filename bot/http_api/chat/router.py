@@ -28,6 +28,7 @@ PATH: Final = "/chat"
 LONGEST_KEY: Final = 255
 _CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
 _BUTTON: Final = re.compile(r"run:[0-9a-f-]{36}:(?:[0-9a-f]{8}:[0-9]{1,3}|pause|resume|retry|cancel)", re.ASCII)
+_REPORT: Final = re.compile(r"report:[0-9a-f]{12}:(?:v[0-9]{1,2}|back|list|how)", re.ASCII)
 _CHANGE: Final = re.compile(r"(?:undo|addto):[0-9a-f]{6,64}", re.ASCII)
 """Of `card_models.Confirmation`: `undo` and `add_text`."""
 _COMMAND: Final = re.compile(r"/(?P<name>[a-z0-9_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
@@ -115,7 +116,7 @@ def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input,
     text = chat_request.message
     if command := _COMMAND.fullmatch(text):
         return parse_command(command["name"], command["args"] or "", features)
-    if _BUTTON.fullmatch(text) or _CHANGE.fullmatch(text):
+    if _BUTTON.fullmatch(text) or _REPORT.fullmatch(text) or _CHANGE.fullmatch(text):
         return FeatureClick(words=tuple(text.split(":"))), "express"
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")

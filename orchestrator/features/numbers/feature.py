@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.analytics.again import merge_question
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, build_reply
+from orchestrator.domain.outputs import Notice, Reply, ReportPart, build_reply
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.reasons import build_read_refusal
-from orchestrator.language.text import Locale
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
-from orchestrator.turns.feature import Feature, Tools
+from orchestrator.turns.feature import Feature, Reports, Tools
 from orchestrator.turns.turn import admit_actor
 from orchestrator.turns.turn_ending import build_report_key, read_shown_table
 from state.events.base import Event
@@ -27,17 +26,6 @@ BACK, RECORDS, FILE, HOW = "back", "list", "file", "how"
 VARIANT: Final = "v"
 """Before the number of a change."""
 _WORDS: Final = 3
-
-
-class Reports(Protocol):
-    """Counts over the records of the people `sees`, None for all."""
-
-    async def answer(
-        self, question: JsonObject, *, sees: frozenset[int] | None, zone: str, locale: Locale
-    ) -> ReportAnswer | ReportTrouble: ...
-
-    async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
-        """Return exactly the records that the question counts. Raises BitrixError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +57,8 @@ class ReportButtons:
         toast = shown if isinstance(shown, Notice) else shown.toast
         rows = [outbox.build_toast_row(session.key, callback, toast, session.now)] if callback else []
         if isinstance(shown, Notice):
+            if not callback:  # a door without toasts
+                rows = [outbox.build_reply_row(session.key, build_reply(shown), session.now)]
             await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
         else:
             await session.commit(*shown.events, actor=actor.key, outbox=[*rows, shown.row], inbox_done=[row.id])
@@ -126,11 +116,12 @@ def _show_beside(report_id: str, answer: ReportAnswer, wish: str, session: Sessi
     if wish == FILE:
         part = ReportPart(report_id=report_id, answer=answer, is_file=True)
         return _Shown(outbox.build_reply_row(session.key, Reply(parts=(part,)), session.now), Notice(code="report-file"))
-    reply = build_reply(*_list_how(answer))
+    reply = build_reply(*list_how(answer))
     return _Shown(outbox.build_reply_row(session.key, reply, session.now), Notice(code="report-how-shown"))
 
 
-def _list_how(answer: ReportAnswer) -> Iterator[Notice]:
+def list_how(answer: ReportAnswer) -> Iterator[Notice]:
+    """Definition, periods, filter, and what is left out."""
     texts = {
         "definition": answer.definition,
         "period": answer.period.text if answer.period else "",
