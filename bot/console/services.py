@@ -22,6 +22,7 @@ from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.turns.feature import Reports
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
 
@@ -46,6 +47,10 @@ class ConsoleServices:
     @property
     def store(self) -> AsyncStore:
         return self.orchestrator.tools.store
+
+    @property
+    def reports(self) -> Reports | None:
+        return self.orchestrator.tools.reports
 
     @cached_property
     def usage(self) -> UsageMeter:

@@ -9,6 +9,7 @@ from bot.console.approvals.drawing import show_line
 from bot.console.health.view import HealthGlance
 from bot.console.runs.words import say_failure
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
+from bot.console.today.report_tiles import show_report_tiles
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading, show_text
 from bot.console.words import describe_call, format_count, format_money
@@ -92,6 +93,7 @@ async def show_today(visit: Visit) -> None:
     glance = HealthGlance(checks) if checks is not None else None
     desk = FreezeDesk(visit) if visit.opened_as.role == "admin" else None
     refresh = await visit.keep_current(lambda: load_today(visit, glance), lambda view: _draw(visit, desk, view))
+    show_report_tiles(visit)
     if desk is not None:
         desk.refresh = refresh
     if glance is not None:

@@ -52,3 +52,7 @@ console-today-release-about = Nothing runs by itself: cards wait for their butto
 console-today-release-now = Allow
 console-today-released = Writing is allowed again.
 console-today-back = Back
+console-numbers = Numbers of the morning
+console-numbers-none = Nobody has asked for numbers yet. To count them, a copy of the deals is read from the portal; this takes some minutes.
+console-numbers-begin = Show numbers
+console-numbers-counting = Counting…

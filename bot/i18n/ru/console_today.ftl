@@ -52,3 +52,7 @@ console-today-release-about = Само ничего не выполнится: �
 console-today-release-now = Разрешить
 console-today-released = Запись снова разрешена.
 console-today-back = Назад
+console-numbers = Цифры утра
+console-numbers-none = Цифры ещё ни разу не спрашивали. Чтобы посчитать их, копия сделок читается из портала; это займёт несколько минут.
+console-numbers-begin = Показать цифры
+console-numbers-counting = Считаю…
