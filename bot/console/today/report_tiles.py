@@ -1,18 +1,15 @@
 """The reports of the morning. They are counted when the page is there, so that it never waits for them."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
 from nicegui import ui
 
+from bot.console.report_picture import show_report
 from bot.console.visit import Visit
-from bot.console.widgets import build_panel, cut_text, show_heading, show_spans, show_text
-from bot.rendering.pictures.drawing import draw_report
-from bot.rendering.pictures.palette import THEMES
-from bot.rendering.report_caption import render_report_text
+from bot.console.widgets import build_panel, cut_text, show_heading, show_text
 from orchestrator.analytics.again import merge_question
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.features.numbers.feature import list_how
@@ -86,7 +83,7 @@ class ReportTile:
                     show_text(answer.text, classes="muted")
                     self._show_buttons({})
                 else:
-                    _draw_answer(self._visit, answer)
+                    show_report(self._visit, answer)
                     changes = {variant.label: merge_question(question, dict(variant.change)) for variant in answer.variants}
                     self._show_buttons(changes)
                     _show_how(self._visit, answer)
@@ -102,20 +99,6 @@ class ReportTile:
 
 def _show_button(label: str, act: Callable[[], Awaitable[None]]) -> None:
     ui.button(cut_text(label, limit=_LONGEST_LABEL), on_click=act, color=None).props("flat dense no-caps")
-
-
-def _draw_answer(visit: Visit, answer: ReportAnswer) -> None:
-    """As an image nothing in it can run or load; in both themes, of which the page shows its own. Tables stand as text."""
-    words = render_report_text(answer, visit.tr)
-    for theme in THEMES:
-        picture = draw_report(answer, visit.tr, theme=theme)
-        if picture is None:
-            show_spans(words)
-            return
-        image = ui.element("img").classes(f"picture picture-{theme}")
-        image.props["src"] = f"data:image/svg+xml;base64,{b64encode(picture.svg.encode()).decode()}"
-        image.props["alt"] = "".join(span.text for span in words)
-        image.props["width"], image.props["height"] = picture.width, picture.height
 
 
 def _show_how(visit: Visit, answer: ReportAnswer) -> None:
