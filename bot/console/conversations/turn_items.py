@@ -11,6 +11,8 @@ from typing import Final, Literal
 from bot.console.words import describe_call
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
 from bot.http_api.audit.run_events import EventReader, format_value
+from orchestrator.domain.outputs import Reply, ReportPart
+from orchestrator.domain.report import ReportAnswer
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading.journal_reader import bind_reader, hide_secrets, parse_event
 from orchestrator.reports.why.call_story import find_thought
@@ -52,6 +54,8 @@ class Item:
     effect_id: str = ""
     """The call, which has a page of its own; "" for none."""
     is_voice: bool = False
+    reports: Sequence[ReportAnswer] = ()
+    """Drawn as pictures; `text` says them in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +304,15 @@ _CONVERTERS: Final[Mapping[str, Callable[[ItemReader, StoredEvent], Made]]] = {
 
 def _to_answer(_to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
     options = tuple(Line(text=option) for option in (*session_event.options, *(action.label for action in session_event.actions)))
-    return Item(kind="answered", at=event.ts, text=_shorten(session_event.text), lines=options)
+    return Item(kind="answered", at=event.ts, text=_shorten(session_event.text), lines=options, reports=_read_reports(event))
+
+
+def _read_reports(event: StoredEvent) -> Sequence[ReportAnswer]:
+    """Only sessions of the API keep what was answered."""
+    if event.type != "AnswerGiven" or event.data.get("kind") != "reply" or not event.data.get("body"):
+        return ()
+    parts = Reply.model_validate(event.data["body"]).parts
+    return tuple(part.answer for part in parts if isinstance(part, ReportPart) and not part.is_file)
 
 
 def _to_question(to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:

@@ -5,6 +5,7 @@ from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
 from bot.console.conversations.turn_items import Item
+from bot.console.report_picture import show_picture
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
 from bot.console.words import build_record_url, show_record
@@ -39,6 +40,8 @@ def draw_item(visit: Visit, item: Item) -> Element:
 def _draw_words(visit: Visit, item: Item) -> None:
     if item.text and item.kind not in _BADGES:
         show_text(item.text, classes="deed-text")
+    for answer in item.reports:
+        show_picture(visit, answer)
     if item.record:
         show_record(visit, item.record)
     if item.lines:

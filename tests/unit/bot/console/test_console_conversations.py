@@ -8,14 +8,17 @@ import pytest
 from bot.console.conversations.page import AT_ONCE, MOST_SCANNED, TURNS, find_start
 from bot.console.conversations.turn_items import Item, group_items
 from bot.console.widgets import LONGEST
+from orchestrator.domain.outputs import Reply, ReportPart
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationApproved
 from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished
 from state.events.daily import ReminderFired
+from state.events.talking import AnswerGiven
 from state.sql.store import SqlStore
 from tests.fixed_clock import FixedClock
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage
 from tests.unit.bot.console.talk_kit import HOSTILE, ask, decide, put, put_turn
+from tests.unit.bot.rendering.report_kit import make_answer, make_rows
 from tests.unit.spine_kit import CHAT, NOW, World, memory_store, reply, until
 
 TALK = f"/conversations/{CHAT}"
@@ -271,3 +274,17 @@ async def test_no_name_of_a_method_stands_in_an_answer(made: ConsoleWorld) -> No
 
     assert page.has("Ромашка · 120 000 ₽")
     assert not page.has("crm.deal.delete")
+
+
+async def test_a_report_that_the_api_answered_with_stands_as_a_picture(made: ConsoleWorld) -> None:
+    """Beside its words; in both themes, of which the page shows its own."""
+    part = ReportPart(report_id="0123456789ab", answer=make_answer("bars", make_rows(["Борис"], [3e6])))
+    put(
+        made.world,
+        "http:site:1",
+        MessageReceived(turn_id="t1", text="сколько"),
+        AnswerGiven(cause="t1", kind="reply", outbox_key="", body=Reply(parts=(part,)).model_dump(mode="json")),
+    )
+    page = await made.open("/conversations/http:site:1", OLGA)
+    assert len([one for one in page.elements if "picture" in one.classes]) == 2
+    assert page.has("Выручка по менеджерам")
