@@ -391,8 +391,7 @@ class AnswerBuilder:
 def split_effects(question: Question, findings: Findings) -> list[tuple[str, Number]]:
     """The change of a sum as that of the number of records and that of their average; the two make the whole."""
     now, before = findings.parts
-    code = question.measures[0].code
-    if code not in {"sum", "won_sum", "lost_sum"} or not now or not before:
+    if question.measures[0].code not in {"sum", "won_sum", "lost_sum"} or not now or not before:
         return []
     n1, n0, s1, s0 = now[0] or 0, before[0] or 0, now[1] or 0, before[1] or 0
     if not n1 or not n0:
