@@ -15,6 +15,11 @@ CARD_ROOM: Final = 3000
 FORM: Final = 1
 """Raise it when cards begin to show something that they left out before."""
 CARD_COMMANDS: Final = 15
+"""Commands of a batch; with more, its card shows groups of them."""
+PLAN: Final = "plan"
+"""The verb of a card of several steps, which shows each in full, however many there are."""
+PLAN_STEPS: Final = 50
+"""As many as a batch has commands."""
 LONG_TEXT: Final = 80
 """Characters above which a person would miss a text, and a card leaves out its middle."""
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
@@ -94,7 +99,7 @@ class Preview(PreviewPart):
 
     @property
     def exceeds_card(self) -> bool:
-        return len(self.items) > CARD_COMMANDS or self.measure_all() > CARD_ROOM
+        return (self.verb != PLAN and len(self.items) > CARD_COMMANDS) or self.measure_all() > CARD_ROOM
 
     def measure_all(self) -> int:
         return self.measure() + sum(item.measure() for item in self.items)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import PLAN
 from orchestrator.gate.approve.card_groups import (
-    VERB,
     CardGroup,
     find_group,
     is_merged,
@@ -87,7 +87,7 @@ def _build_group_row(
     """Only a merged row asks for a second tap. `before` is another card's row."""
     earlier: Mapping[str, Any] = before.body if before is not None else {}
     marks = {name: one[name] for one in (row.body, earlier) for name in _MARKS if one.get(name)}
-    taps = [int(one.get("stage") or 1) for one in (row.body, earlier) if (one.get("preview") or {}).get("verb") == VERB]
+    taps = [int(one.get("stage") or 1) for one in (row.body, earlier) if (one.get("preview") or {}).get("verb") == PLAN]
     merged = group.merge()
     copies = not marks.get("anew") or "told" in row.body or "told" in earlier
     hidden = _HIDDEN if copies else (*_HIDDEN, "told")

@@ -44,6 +44,8 @@ PER_LINE: Final = 2
 """Step buttons with words, side by side."""
 MOST_IN_WORDS: Final = 4
 """With more steps the buttons are shorter."""
+MOST_EDITED: Final = 15
+"""With more steps they can only be left out by button: Telegram shows at most 100 buttons."""
 
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
@@ -81,7 +83,8 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
 
 
 def _may_edit(card: Card, view: CardView) -> bool:
-    return str(view.card.status) != "elsewhere" and not view.home and not view.is_waiting_for_lead and not _is_fixed_step(card)
+    may_act = str(view.card.status) != "elsewhere" and not view.home and not view.is_waiting_for_lead
+    return may_act and len(view.members) <= MOST_EDITED and not _is_fixed_step(card)
 
 
 def _is_fixed_step(card: Card) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Preview, PreviewPart
+from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, PLAN, PLAN_STEPS, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
@@ -24,7 +24,6 @@ from state.events.fold import list_open_confirmations
 from state.model.card import Card, CardStatus
 from state.model.session_state import SessionState
 
-VERB: Final = "plan"
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """A group has the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
@@ -131,7 +130,7 @@ def _may_see(lead: Actor | None, card: Card, deps: GateDeps) -> bool:
 
 def is_merged(card: Card) -> bool:
     """`CardGroup.merge` made it."""
-    return (card.preview or {}).get("verb") == VERB
+    return (card.preview or {}).get("verb") == PLAN
 
 
 def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
@@ -236,8 +235,9 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
 
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
     sizes = [[_measure(version) for version in versions] for versions in steps]
-    lines = sum(max(count for count, _ in step) for step in sizes)
-    return lines <= CARD_COMMANDS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
+    lines = [max(count for count, _ in step) for step in sizes]
+    shows_each = sum(lines) <= PLAN_STEPS and max(lines) <= CARD_COMMANDS  # a longer batch is one to open before it is approved
+    return shows_each and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
 
 def _measure(card: Card) -> tuple[int, int]:
@@ -254,4 +254,4 @@ def _merge_previews(members: Sequence[Card]) -> Preview:
         whole = PreviewPart.model_validate({**preview.to_json(), "key": card.confirmation_id, "method": card.method})
         items.extend(preview.items or [whole])
     mode = str((members[0].preview or {}).get("mode") or "") if members else ""
-    return Preview(verb=VERB, items=items, count=len(items), mode=mode, form=FORM)
+    return Preview(verb=PLAN, items=items, count=len(items), mode=mode, form=FORM)

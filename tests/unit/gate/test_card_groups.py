@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import is_shown_in_part
 from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_shown_card, is_merged, list_loose_cards
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
 from orchestrator.gate.approve.plan_slots import find_origin_slot
@@ -141,8 +142,10 @@ def test_no_two_sets_of_cards_have_the_same_nonce(statuses: list[CardStatus], da
 
 def test_what_one_message_cannot_hold_is_shown_one_by_one() -> None:
     """Too many steps, or too long values; also if a step was long only once, so that no card is shown twice."""
-    many = [a_card(number) for number in range(1, 17)]
+    many = [a_card(number, preview={"verb": "update"}) for number in range(1, 52)]
     assert find_group(many[0], by_id(*many)) is None
+    batch = {"verb": "batch", "items": [{"title": "Сделка"}] * 16}
+    assert find_group(a_card(1), by_id(a_card(1), a_card(2, preview=batch))) is None
     long = {
         "verb": "update",
         "title": "Сделка",
@@ -155,6 +158,13 @@ def test_what_one_message_cannot_hold_is_shown_one_by_one() -> None:
     assert find_group(was_long[1], cards) is None
     assert [int(card.confirmation_id, 16) for card in list_loose_cards(was_long[1], cards)] == [1, 9, 2]
     assert list_loose_cards(a_card(1), by_id(a_card(1), a_card(2))) == []
+
+
+def test_a_plan_of_twenty_steps_is_one_card_with_nothing_to_open_first() -> None:
+    """Failed before: above fifteen steps each had a card of its own. The card shows all of them, so it may be approved at once."""
+    group = the_group(*[a_card(number) for number in range(1, 21)])
+    assert numbers(group) == list(range(1, 21))
+    assert not is_shown_in_part(group.merge())
 
 
 @pytest.mark.parametrize(("key", "whole"), [("tg:1007", True), ("cli:7", True), ("http:site:42", False)])

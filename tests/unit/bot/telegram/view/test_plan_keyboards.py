@@ -120,3 +120,10 @@ def test_the_longest_plan_has_a_place_for_every_button() -> None:
     rows = labels(a_plan(*(a_step(number) for number in range(1, 16))))
     assert sum(map(len, rows)) == 33
     assert rows[2] == ["✏ 1", "✖ 1", "✏ 2", "✖ 2"]
+
+
+def test_a_plan_of_twenty_steps_can_be_done_at_once_and_each_step_left_out() -> None:
+    """Its buttons stay far below the hundred that Telegram shows."""
+    flat = [text for row in labels(a_plan(*[a_step(number) for number in range(1, 21)])) for text in row]
+    assert flat[:3] == ["✅ Выполнить всё (20)", "✖ Отклонить всё", "Подробнее"]
+    assert len(flat) == 3 + 20
