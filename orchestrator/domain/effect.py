@@ -214,6 +214,8 @@ class Effect(Frozen):
     """Nobody is asked about it: a step of the plan that needs its record is refused."""
     following: tuple[FollowingStep, ...] = ()
     missed: tuple[MissedStep, ...] = ()
+    planned: tuple[Outcome, ...] = ()
+    """Earlier steps of the plan, where they are only planned."""
     slot: str = ""
     in_place_of: str = ""
     """The slot of the plan's step whose card it replaces; "" for a call of its own."""

@@ -35,6 +35,7 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.call.row_writes import Records, writes_rows
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.consent import CONSENT_REASONS
@@ -155,7 +156,9 @@ class Gate:
             return repeat if repeat.status == "refused" else await self._end_named_card(case, repeat)
         try:
             facts = await self._collect_facts(case, call)
-            facts = await add_planned_rows(call, facts, effect.in_place_of or effect.slot, by=actor.key, deps=self._deps, ledger=ledger)
+            before = await self._load_planned(case) if any(writes_rows(leaf) for leaf in call.leaves) else []
+            place = effect.in_place_of or effect.slot
+            facts = await add_planned_rows(call, facts, place, by=actor.key, deps=self._deps, ledger=ledger, planned=before)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
         call, verdict = evaluate(call, mode=case.mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
@@ -414,6 +417,13 @@ class Gate:
 
     def _build_denial(self, case: _Case) -> Decision:
         return Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
+
+    async def _load_planned(self, case: _Case) -> list[tuple[Call, Records]]:
+        """Only those that write product rows: nothing is stored of them, so their records are read anew."""
+        effects = [case.effect.model_copy(update={"method": step.method, "params": step.call}) for step in case.effect.planned]
+        calls = [call for effect in effects if not isinstance(call := self._normalize(effect, case.actor), Refuse)]
+        writing = [call for call in calls if any(writes_rows(leaf) for leaf in call.leaves)]
+        return [(call, (await fetch_facts(call, case.actor, self._deps)).records) for call in writing]
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         only_planned = case.mode == "shadow" and call.reads_only

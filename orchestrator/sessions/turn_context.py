@@ -330,7 +330,7 @@ class Context:
         self._skip_effect_lookup(effect.slot)
         self.proposed_steps.setdefault(effect.slot, PlanStep.create(method=effect.method, params=effect.params))
         result = await self._gate.submit(
-            effect.model_copy(update={"came_back": True}) if self._came_back else effect,
+            effect.model_copy(update={"came_back": effect.came_back or self._came_back, "planned": self._list_planned(effect.slot)}),
             actor=self.actor,
             mode=self.mode,
             turn_id=self.turn.turn_id,
@@ -349,6 +349,10 @@ class Context:
         """Effects that certainly changed nothing are left out."""
         before = takewhile(lambda place: place != slot, self.proposed_steps)
         return [build_effect_id(place) for place in before if may_have_changed(self.outcomes.get(place))]
+
+    def _list_planned(self, slot: str) -> tuple[Outcome, ...]:
+        before = (self.outcomes.get(place) for place in takewhile(lambda place: place != slot, self.proposed_steps))
+        return tuple(outcome for outcome in before if isinstance(outcome, Outcome) and outcome.status == "planned")
 
     def _skip_effect_lookup(self, slot: str) -> None:
         """If an effect is stored after all, storing the new one fails: nothing runs twice."""

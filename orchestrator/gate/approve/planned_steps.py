@@ -1,6 +1,6 @@
 """What the steps of a plan that wait before a call will leave of its product rows, so that its card says the sum that will stand there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.domain.card_view import Preview
@@ -16,20 +16,22 @@ from state.model.card import Card
 from state.model.session_state import SessionState
 
 
-async def add_planned_rows(call: Call, facts: Facts, slot: str, *, by: str, deps: GateDeps, ledger: Ledger) -> Facts:
-    """`by` is who asked: nobody's plan is drawn with cards of others."""
+async def add_planned_rows(
+    call: Call, facts: Facts, slot: str, *, by: str, deps: GateDeps, ledger: Ledger, planned: Sequence[tuple[Call, Records]] = ()
+) -> Facts:
+    """`by` is who asked: nobody's plan is drawn with cards of others. `planned` are earlier calls that have no cards."""
     if not any(writes_rows(leaf) for leaf in call.leaves):
         return facts
-    calls: list[tuple[Call, Records]] = []
+    calls = [*planned]
     for card in _list_waiting_before(slot, by, ledger.state):
         row = await ledger.find_effect(card.effect_id)
         earlier = decode_row(row, deps.catalogue) if row is not None else None
         if row is not None and earlier is not None:
             calls.append((earlier, to_records(StoredOrder.from_data(row.call).before)))
     writes = collect_row_writes(calls)
-    planned = {target: plan_rows(leaf, facts.records, writes).get(target) for leaf in call.leaves for target in leaf.targets[:1]}
+    drawn = {target: plan_rows(leaf, facts.records, writes).get(target) for leaf in call.leaves for target in leaf.targets[:1]}
     # a row that an earlier step deletes is drawn as it is: this step will be refused
-    changed = {target: record for target, record in planned.items() if record is not None and record is not facts.records.get(target)}
+    changed = {target: record for target, record in drawn.items() if record is not None and record is not facts.records.get(target)}
     return replace(facts, planned=changed) if changed else facts
 
 

@@ -187,3 +187,17 @@ async def test_rows_of_a_plan_reach_a_limit_together(tmp_path: Path) -> None:
         assert batch.four_eyes
         steps = await plan(desk, add({"productName": "А", "price": 60000}), add({"productName": "Б", "price": 60000}))
         assert [desk.card(step).four_eyes for step in steps] == [True, True]
+
+
+async def test_steps_that_are_only_planned_say_one_sum_as_well(desk: Desk) -> None:
+    """Failed before: in shadow mode, where nothing waits, each row was drawn as if it were alone."""
+    await put(desk, MONTAGE)
+    planned: list[Outcome] = []
+    for number, (method, params) in enumerate([DEARER, add(PUMP), add(WORK)], start=1):
+        wish = effect(method, dict(params), slot=f"t9/1/{number}", planned=tuple(planned))
+        outcome = await desk.world.submit(desk.session, wish, actor=VERA, mode="shadow", turn_id="t9")
+        assert isinstance(outcome, Outcome)
+        assert outcome.status == "planned", outcome
+        planned.append(outcome)
+    sums = [line[1:] for outcome in planned for line in list_sums(outcome.preview) if line[0] != "В том числе налог"]
+    assert sums == [("2 331 ₽", "3 000 ₽"), ("3 000 ₽", "123 000 ₽"), ("123 000 ₽", "131 000 ₽")]
