@@ -142,8 +142,11 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
 
 def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "shadow-plan":
-        calls = [(Preview.model_validate(item["preview"]), str(item["method"])) for item in notice.args["items"]]
-        lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
+        lines = []
+        for item in notice.args["items"]:
+            then = f"{tr.translate('card-then')} " if item.get("follows") else ""
+            planned_call = render_planned_call(Preview.model_validate(item["preview"]), str(item["method"]), tr)
+            lines.append(build_spans("• ", then, planned_call))
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "run-reminder":
         return _render_reminder(notice, tr)

@@ -57,6 +57,8 @@ class Outcome(Frozen):
     """Of a change, those that it is about: "deal:481"."""
     title: str = ""
     """Of the record, as its card or message names it."""
+    following: tuple[JsonObject, ...] = ()
+    """Previews of the steps that follow a planned call."""
 
     @property
     def already(self) -> bool:
@@ -64,7 +66,7 @@ class Outcome(Frozen):
         return self.status == "refused" and self.reason is not None and self.reason.code in ALREADY_SO
 
 
-UNSTORED: Final = frozenset({"call", "repeat_of", "decided", "records", "title"})
+UNSTORED: Final = frozenset({"call", "repeat_of", "decided", "records", "title", "following"})
 """Fields of an outcome that are known otherwise where it is stored."""
 SEEN: Final = ("entity", "reason", "detail", "foreign_text")
 """Fields of the outcome of a read that its event does not have."""

@@ -242,6 +242,7 @@ class Gate:
             case Refuse():
                 return await self._refuse(case, verdict)
             case PlanOnly():
+                following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
                 return Outcome(
                     status="planned",
                     effect_id=case.effect_id,
@@ -250,6 +251,7 @@ class Gate:
                     detail="shadow mode: recorded as a plan, not run",
                     call=dict(call.params),
                     preview=(await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)).to_json(),
+                    following=tuple(preview.to_json() for _, preview in following),
                 )
             case Ask() if case.effect.is_held:
                 return await self._refuse(case, build_held(call))

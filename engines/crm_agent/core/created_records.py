@@ -22,7 +22,7 @@ _MAY_EXIST: Final = frozenset({"succeeded", "unknown"})
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """The needed record is made by step `number`, which waits for a person."""
+    """The needed record is made by step `number`, which waits for a person or is only planned."""
 
     number: int
 
@@ -42,7 +42,7 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
     targets: dict[int, str] = {}
     for reference, number in _list_references(planned.step.params):
         result = results.get(number)
-        if isinstance(result, Pending) or result == "waits":
+        if isinstance(result, Pending) or result == "waits" or (isinstance(result, Outcome) and result.status == "planned"):
             return Waits(number=number)
         if not isinstance(result, Outcome) or not result.created:
             return replace(planned, problem=_build_problem(reference, number, result))

@@ -255,7 +255,7 @@ class _Turn:
             filled = await fill_created(self._ctx, planned, self._results)
             if isinstance(filled, Waits):
                 self._results[number] = "waits"
-                return turn_work.build_following_line(filled.number)
+                return turn_work.build_following_line(self._work, filled.number)
             planned = filled
         if planned.problem is not None:
             self._results[number] = "problem"

@@ -8,6 +8,7 @@ from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.setbacks import Answer, find_recovered, list_open_steps
 from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.card_view import Preview
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
 from orchestrator.domain.report import ReportAnswer, describe_report
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
@@ -15,6 +16,7 @@ from orchestrator.language.answer_digits import keep_known_numbers
 from state.canonical import hash_text
 from state.events.reports import ReportShown
 from state.model.shown_lists import PROPOSED, ShownList, ShownRow
+from state.stored import JsonObject
 
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
@@ -55,7 +57,7 @@ def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Not
     recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles, answer)]
     notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
     if work.planned:
-        items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
+        items = [item for outcome in work.planned for item in _list_planned(outcome)]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
     waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
     # The model wrote its text before it knew that a person would be asked; a plan has one card for all its steps.
@@ -85,6 +87,11 @@ async def _record_reports(ctx: TurnContext, work: TurnWork) -> tuple[ReportPart,
         await ctx.record(ReportShown(report_id=report_id, by=ctx.actor.key, question=dict(answer.question), changes=changes))
         parts.append(ReportPart(report_id=report_id, answer=answer))
     return tuple(parts)
+
+
+def _list_planned(outcome: Outcome) -> Iterator[JsonObject]:
+    yield {"method": outcome.method, "preview": dict(outcome.preview)}
+    yield from ({"method": preview.get("method") or "", "preview": dict(preview), "follows": True} for preview in outcome.following)
 
 
 def _build_history(

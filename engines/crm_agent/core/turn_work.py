@@ -255,7 +255,9 @@ def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLin
     return ObservationLine(status="refused", told={"text": problem.detail}, notice=problem.notice)
 
 
-def build_following_line(number: int) -> ObservationLine:
+def build_following_line(work: TurnWork, number: int) -> ObservationLine:
+    if work.planned:
+        return ObservationLine(status="planned")
     return ObservationLine(status="waiting", told={"text": f"follows when step {number} has made its record; the card says so"})
 
 

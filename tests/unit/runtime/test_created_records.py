@@ -1,12 +1,14 @@
 """A step may use the record that an earlier step of its plan makes: it waits with that step, is shown on its card, and runs after it."""
 
+from pathlib import Path
+
 import pytest
 
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from state.events.confirmations import KEEP_DECIDED
-from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
 LEAD = {**step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта", "NAME": "Пётр"}}), "requires_confirmation": True}
@@ -45,6 +47,20 @@ async def test_what_follows_stands_on_the_card_and_runs_after_it(world: World) -
     assert written["crm.timeline.comment.add"]["fields"]["ENTITY_ID"] == 9001
     assert [one.target for one in ((await world.session()).state.reminders or {}).values()] == ["lead:9001"]
     assert world.types().count("ConfirmationRequested") == 1
+
+
+async def test_what_follows_a_planned_step_is_planned_as_well(tmp_path: Path) -> None:
+    """Failed before in shadow mode: «Шаг не начат: запись, к которой он относится, не создана», though the plan was right."""
+    async with a_world(tmp_path, mode="shadow") as world:
+        world.model.will(reply(FREE, REMINDER, TASK, text="Делаю."))
+        await world.work(message("создай лид, перезвони завтра в 10 и поставь задачу"))
+        (row,) = [row for row in world.outbox() if row.kind == "reply"]
+        text = to_plain_text(render_message("reply", row.body, Translator("ru")))
+        assert "не создана" not in text
+        assert "• Затем: Поставить напоминание — Когда: вс, 22 ноября, 10:00; Что: перезвонить" in text
+        assert "• Затем: Поставить задачу «КП»" in text
+        assert "999" not in text
+        assert world.portal.written() == []
 
 
 async def test_a_record_made_at_once_is_used_at_once(world: World) -> None:
