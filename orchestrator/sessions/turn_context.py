@@ -124,7 +124,6 @@ class Context:
         return self.recorded.told.iterations
 
     def is_told(self, slot: str) -> bool:
-        """Whether the person heard of the step before the turn waited for its cards."""
         return slot in self.recorded.told.slots
 
     @property
@@ -385,7 +384,6 @@ class Context:
         return await self._session.find_effect(build_effect_id(slot))
 
     async def load_proposed_params(self, card: Card) -> JsonObject:
-        """See `TurnContext.load_proposed_params`."""
         row = await self._session.find_effect(card.effect_id)
         order = StoredOrder.from_data(row.call) if row is not None else None
         return to_written_params(card.method, card.params) if order is None or order.is_erased else to_proposed_params(order.call)
