@@ -190,3 +190,14 @@ async def test_the_door_and_the_switch(world: World) -> None:
     assert "site (lead" in told.line("http", "HTTP_API_TOKENS")["says"]
     told = await asked_here(world, http_host="0.0.0.0", metrics_token=token)  # noqa: S104 - nothing is bound
     assert told.line("http", "way in")["verdict"] == "warning"
+
+
+async def test_what_the_numbers_lack_is_named(world: World) -> None:
+    """Without telephony the doctor says how calls are counted then; nothing is wrong with the rest."""
+    well = await asked_here(world)
+    assert well.line("numbers", "sources")["verdict"] == "ok"
+    await world.portal.post("/sandbox/rights", json={"without_scopes": ["telephony"]})
+    told = await asked_here(world)
+    line = told.line("numbers", "voximplant.statistic.get")
+    assert (line["verdict"], told.wrong()) == ("warning", set())
+    assert "calls are counted from activities" in line["says"]

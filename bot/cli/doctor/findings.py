@@ -15,7 +15,21 @@ from state.journal.store import StoreError
 T = TypeVar("T")
 
 Verdict = Literal["ok", "warning", "wrong"]
-ORDER: Final = ("settings", "files", "engines", "portal", "model", "telegram", "database", "mongo", "documents", "disk", "http", "machine")
+ORDER: Final = (
+    "settings",
+    "files",
+    "engines",
+    "portal",
+    "numbers",
+    "model",
+    "telegram",
+    "database",
+    "mongo",
+    "documents",
+    "disk",
+    "http",
+    "machine",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
