@@ -34,9 +34,9 @@ class RecordsShown(Event):
     lists: Personal[list[dict[str, Any]]]
 
 
-def find_last_question(state: State) -> JsonObject | None:
-    """Of the report that was shown last."""
-    report = next(reversed(state.reports.values()), None) if state.reports else None
+def find_last_question(state: State, by: str) -> JsonObject | None:
+    """Of the report that this person was shown last."""
+    report = next((report for report in reversed((state.reports or {}).values()) if report["by"] == by), None)
     return report["question"] if report is not None else None
 
 

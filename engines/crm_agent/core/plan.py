@@ -170,7 +170,7 @@ def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> 
 
 
 async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
-    whole = complete_question(step, ctx.state)
+    whole = complete_question(step, ctx.state, ctx.actor.key)
     if isinstance(whole, Unresolved):
         return PlannedStep(slot=slot, step=step, problem=whole)
     settled = await _settle_names(ctx, work, step=build_list_step(whole), slot=slot)

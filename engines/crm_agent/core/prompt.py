@@ -150,7 +150,7 @@ def build_state_message(
         **when,
         "current": current,
         **format_last_shown(state),
-        **({"last_report": question} if (question := find_last_question(state)) is not None else {}),
+        **({"last_report": question} if (question := find_last_question(state, actor.key)) is not None else {}),
         **format_reminders(state, str(when.get("zone") or "UTC"), turn_id),
         "state": {key: value for key, value in trim_state(state.agent, waiting).items() if value},
     }

@@ -24,12 +24,12 @@ _LISTS: Final[Mapping[str, str]] = {
 _PERSON: Final = {"leads": "ASSIGNED_BY_ID", "calls": "PORTAL_USER_ID", "activities": "RESPONSIBLE_ID", "tasks": "RESPONSIBLE_ID"}
 
 
-def complete_question(step: Step, state: SessionState) -> Step | Unresolved:
+def complete_question(step: Step, state: SessionState, by: str) -> Step | Unresolved:
     """With `again`, the last question with some keys changed; a key that becomes null is left out."""
     changes = step.params.get(AGAIN)
     if changes is None:
         return step
-    last = find_last_question(state)
+    last = find_last_question(state, by)
     if not isinstance(changes, Mapping) or len(step.params) > 1:
         return _refuse('again stands alone and holds the keys to change: {"again": {"group_by": "source"}}')
     if last is None:

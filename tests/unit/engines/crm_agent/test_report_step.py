@@ -26,7 +26,7 @@ def _shown(question: Mapping[str, Any]) -> SessionState:
 
 def test_a_question_is_asked_again_with_what_changes() -> None:
     """Other keys stay, and null takes one away; the report shown last is meant."""
-    step = complete_question(_step({"again": {"group_by": "source", "compare": None}}), _shown(LAST))
+    step = complete_question(_step({"again": {"group_by": "source", "compare": None}}), _shown(LAST), "tg:7")
     assert isinstance(step, Step)
     assert step.params == {"of": "deals", "where": "won", "period": "@date:этот месяц", "group_by": "source"}
 
@@ -41,14 +41,19 @@ def test_a_question_is_asked_again_with_what_changes() -> None:
 )
 def test_what_cannot_be_asked_again_is_said(params: Mapping[str, Any], state: SessionState, words: str) -> None:
     """Nothing is guessed."""
-    refused = complete_question(_step(params), state)
+    refused = complete_question(_step(params), state, "tg:7")
     assert isinstance(refused, Unresolved)
     assert words in refused.detail
 
 
+def test_the_last_report_of_somebody_else_in_the_chat_is_not_meant() -> None:
+    """In a group everybody goes on with their own question."""
+    assert isinstance(complete_question(_step({"again": {"group_by": "source"}}), _shown(LAST), "tg:8"), Unresolved)
+
+
 def test_a_whole_question_stays_as_it_is() -> None:
     """The last one plays no part."""
-    assert complete_question(_step({"of": "leads"}), _shown(LAST)) == _step({"of": "leads"})
+    assert complete_question(_step({"of": "leads"}), _shown(LAST), "tg:7") == _step({"of": "leads"})
 
 
 def test_the_names_of_a_question_stand_where_a_list_would_have_them() -> None:
