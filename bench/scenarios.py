@@ -62,7 +62,7 @@ class MemoryContext:
         del node, is_message
         return "new"
 
-    async def say(self, reply: Reply, *, key: str) -> None:
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         """Count the message."""
         del reply, key
         self.said += 1

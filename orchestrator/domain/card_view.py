@@ -18,6 +18,10 @@ CARD_COMMANDS: Final = 15
 """Commands of a batch; with more, its card shows groups of them."""
 PLAN: Final = "plan"
 """The verb of a card of several steps, which shows each in full, however many there are."""
+BULK_VERB: Final = "bulk"
+"""The verb of a card of many records, which shows some of them; the others stand in its file."""
+BULK_SEEN: Final = 50
+"""Records above which the file must have come before the press counts."""
 PLAN_STEPS: Final = 50
 """As many as a batch has commands."""
 LONG_TEXT: Final = 80
@@ -99,6 +103,8 @@ class Preview(PreviewPart):
 
     @property
     def exceeds_card(self) -> bool:
+        if self.verb == BULK_VERB:
+            return self.count > BULK_SEEN
         return (self.verb != PLAN and len(self.items) > CARD_COMMANDS) or self.measure_all() > CARD_ROOM
 
     def measure_all(self) -> int:

@@ -120,7 +120,7 @@ class EffectOutcome(View):
     reason: Notice | None = None
 
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge", "bulk"]
 
 
 class MessageFacts(Frozen):
@@ -221,6 +221,8 @@ class Effect(Frozen):
     slot: str = ""
     in_place_of: str = ""
     """The slot of the plan's step whose card it replaces; "" for a call of its own."""
+    part_of: str = ""
+    """The approved effect whose frozen file it carries out a part of: it needs no card, and nothing else runs as such."""
 
 
 def to_written_params(method: str, params: JsonObject) -> dict[str, object]:

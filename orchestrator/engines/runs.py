@@ -175,6 +175,8 @@ class RunEffect:
     """Refused or planned, neither asked about nor made."""
     is_computed: bool = False
     """If the records change while a card waits, it is refused (`COMPUTED_CHANGED`)."""
+    part_of: str = ""
+    """See `Effect.part_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,8 +276,8 @@ class RunContext(Protocol):
     def limit(self, limits: RunLimits) -> None:
         """Hold all models from here on to these limits: RunFailed for a call that might exceed them. Earlier and lost calls count."""
 
-    async def say(self, reply: Reply, *, key: str) -> None:
-        """Send once for each `key`, with what is stored next, at the latest after 0.05 s."""
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
+        """Send once for each `key`, with what is stored next, at the latest after 0.05 s; replaces the last with the name `message`."""
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
         """Send once for each `key`; only then `load` is called. Raises RunFailed for an empty or too large file."""

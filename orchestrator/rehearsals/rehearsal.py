@@ -254,7 +254,7 @@ class _Context(RunContext):
     def _tell(self, kind: Kind, node: str, **more: Any) -> None:
         self._outside.tell(Happening(kind=kind, place=self._find_place(node), **more))
 
-    async def say(self, reply: Reply, *, key: str) -> None:
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         self.names.add_message(key)
         check_reply(key, reply)
         if key not in self._playing.said:

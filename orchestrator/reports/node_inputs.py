@@ -126,7 +126,7 @@ class _Context(RunContext):
         self._stop_at_end(node)
         return value
 
-    async def say(self, reply: Reply, *, key: str) -> None:
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         if f"say/{key}" not in self._memo.done:
             raise RunSuspended(key)
         self._stop_at_end(f"say/{key}")

@@ -130,7 +130,7 @@ class Context(RunPass, RunContext):
     def limit(self, limits: RunLimits) -> None:
         self.model_budget.limits = limits
 
-    async def say(self, reply: Reply, *, key: str) -> None:
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         """Once for each `key`, with what is stored next; a crash before that loses message and node together."""
         self.names.add_message(key)
         node = f"say/{key}"
@@ -139,7 +139,7 @@ class Context(RunPass, RunContext):
         self.check_going_on(node)
         check_reply(key, reply)
         cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
-        row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
+        row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{message or key}")
         await self.store(NodeDone(node=node, kind="say"), outbox=[row], at_once=False)
         self.records.append(PlayedNode(node=node, what="say"))
 
@@ -296,6 +296,7 @@ class Context(RunPass, RunContext):
             must_read=effect.must_read,
             is_trial=effect.is_trial,
             is_computed=effect.is_computed,
+            part_of=effect.part_of,
             came_back=self.known.came_back,
             slot=build_node_slot(self._session.key, node, attempt),
         )

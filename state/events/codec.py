@@ -7,6 +7,7 @@ from state import canonical
 from state.events import (
     blocks,
     budgets,
+    bulk,
     calls,
     cards,
     confirmations,
@@ -41,6 +42,7 @@ FEATURES = (
     portal,
     blocks,
     budgets,
+    bulk,
     cards,
     console,
     daily,

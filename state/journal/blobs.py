@@ -10,7 +10,7 @@ from typing import Any, Final
 from state import canonical
 from state.journal.run_index import PREFIX
 
-BLOB_TYPES: Final = ("CallSucceeded", "NodeDone", "RunStarted", "RunWoken")
+BLOB_TYPES: Final = ("BulkFrozen", "CallSucceeded", "NodeDone", "RunStarted", "RunWoken")
 _END: Final = "\n"
 
 
@@ -40,6 +40,8 @@ def unpack_file(text: str) -> bytes:
 
 def list_digests(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     match kind:
+        case "BulkFrozen":
+            digests = [data.get("file")]
         case "CallSucceeded":
             digests = [data.get("result_blob")]
         case "NodeDone":

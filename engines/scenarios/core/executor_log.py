@@ -132,9 +132,9 @@ class LoggedContext(RunContext):
     def limit(self, limits: RunLimits) -> None:
         self._ctx.limit(limits)
 
-    async def say(self, reply: Reply, *, key: str) -> None:
+    async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         self._note(key, is_message=True)
-        await self._ctx.say(reply, key=key)
+        await self._ctx.say(reply, key=key, message=message)
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
         self._note(key, is_message=True)

@@ -1,0 +1,102 @@
+"""A change of many records as one frozen file: what one approval covers, record by record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from pydantic import Field
+
+from orchestrator.domain.card_view import PreviewPart
+from orchestrator.domain.frozen import View
+from orchestrator.domain.outputs import Notice
+from state.canonical import dumps, hash_text
+from state.stored import JsonObject
+
+BULK: Final = "bulk"
+"""The kind of the effects that freeze such a file, and the engine that carries it out."""
+CHANGE_ALL: Final = "change.all"
+HAND_OVER: Final = "person.handover"
+UNDO_ALL: Final = "bulk.undo"
+MOST_RECORDS: Final = 5_000
+"""More are refused: neither a person nor the portal copes with them."""
+PART: Final = 50
+"""As many as a batch has commands."""
+SAMPLES: Final = 10
+
+
+class BulkItem(View):
+    """One call on one record. `params` are as proposed, `essence` is that of the call as it would be sent."""
+
+    key: str
+    record: str = ""
+    """Such as "deal:481"; of an add the record it is made for."""
+    method: str
+    params: JsonObject
+    essence: str
+    before: JsonObject = Field(default_factory=dict)
+    """The fields that it writes, as the portal had them."""
+    shown: PreviewPart = PreviewPart()
+    amount: str = ""
+    currency: str = ""
+    since: str = ""
+    """When the record was made."""
+
+
+class LeftRecord(View):
+    record: str
+    title: str = ""
+    why: Notice
+
+
+class BulkFile(View):
+    title: str
+    """In the language of who asked."""
+    verb: str
+    entity: str = ""
+    """"" for records of several kinds."""
+    items: Sequence[BulkItem] = ()
+    left: Sequence[LeftRecord] = ()
+    sums: Mapping[str, str] = Field(default_factory=dict)
+    """By currency, of the records that change."""
+    reasons: Sequence[Notice] = ()
+    """Why single changes of it would ask a person."""
+    taps: int = 1
+    lead: bool = False
+    four_eyes: bool = False
+
+    def to_text(self) -> str:
+        return dumps(self.model_dump(mode="json"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file: what the card shows and its approval covers."""
+        return hash_text(self.to_text())
+
+    def find_largest(self) -> BulkItem | None:
+        """None where no record has a sum, or they are in several currencies."""
+        priced = [item for item in self.items if item.amount]
+        if not priced or len({item.currency for item in priced}) > 1:
+            return None
+        return max(priced, key=lambda item: Decimal(item.amount))
+
+    def find_oldest(self) -> BulkItem | None:
+        dated = [item for item in self.items if item.since]
+        return min(dated, key=lambda item: item.since) if dated else None
+
+    def list_samples(self) -> list[BulkItem]:
+        """Spread over the file, the largest and the oldest record among them."""
+        step = max(1, len(self.items) // SAMPLES)
+        spread = [*self.items[::step][:SAMPLES]]
+        extremes = [item for item in (self.find_largest(), self.find_oldest()) if item is not None and item not in spread]
+        return [*spread[: SAMPLES - len(extremes)], *extremes]
+
+    def split(self) -> Iterator[Sequence[BulkItem]]:
+        for start in range(0, len(self.items), PART):
+            yield self.items[start : start + PART]
+
+    def group_left(self) -> Mapping[str, Sequence[LeftRecord]]:
+        """By the code of the reason."""
+        groups: dict[str, list[LeftRecord]] = {}
+        for one in self.left:
+            groups.setdefault(one.why.code, []).append(one)
+        return groups

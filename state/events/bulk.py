@@ -1,0 +1,10 @@
+"""Changes of many records."""
+
+from state.events.base import Event
+
+
+class BulkFrozen(Event):
+    """`file` is the SHA-256 of what its card shows; what is carried out is exactly that."""
+
+    effect_id: str
+    file: str
