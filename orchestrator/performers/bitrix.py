@@ -24,11 +24,11 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value
+from orchestrator.gate.call.ignored_filters import find_ignored_field
 from orchestrator.gate.call.origin_marks import ORIGINATOR, find_origin_effect
 from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
-from orchestrator.performers.ignored_filters import find_ignored_field
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.read_progress import get_progress
 from orchestrator.performers.reconciliation import CLASSIC_LISTS, find_mark, find_traces, reconcile

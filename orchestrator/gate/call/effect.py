@@ -6,6 +6,7 @@ from datetime import date
 
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
+from orchestrator.domain.bulk import BulkFile
 from orchestrator.domain.frozen import computed_once
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import targets
@@ -232,6 +233,8 @@ class Facts:
     """Others' customers linked to an open deal or lead of the requester; only for reads."""
     staff: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Contacts by company, where a list asks for those of one; whose they are is not looked at."""
+    bulk: BulkFile | None = None
+    """What a change of many records would do, as its file was frozen."""
 
 
 @dataclass(frozen=True, kw_only=True)

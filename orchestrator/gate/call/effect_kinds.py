@@ -5,17 +5,26 @@ from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.own_reads import NEXT, OWN_READS
 from orchestrator.gate.call import reminders
-from orchestrator.gate.call.kinds import file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods
+from orchestrator.gate.call.kinds import (
+    bulk_methods,
+    file_methods,
+    http_methods,
+    knowledge_methods,
+    mongo_methods,
+    schedule_methods,
+    telegram_methods,
+)
 from orchestrator.gate.call.kinds.method import KindMethod
 from state.stored import JsonObject
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     module.KIND: module.METHODS
-    for module in (file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
+    for module in (bulk_methods, file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
 }
 _WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
     **dict.fromkeys((reminders.ADD, *reminders.CHANGES), "schedule"),
     **dict.fromkeys(OWN_READS, "knowledge"),
+    **dict.fromkeys(bulk_methods.METHODS, bulk_methods.KIND),
 }
 
 

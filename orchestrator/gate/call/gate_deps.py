@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import ChangeCounter, Policy
-from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer
+from orchestrator.gate.call.ports import BulkFiles, FreezeSwitch, Ledger, Names, NoBulkFiles, Performer
 from orchestrator.gate.call.reasons import refuse
 
 
@@ -32,6 +32,7 @@ class GateDeps:
     approvers: Approvers
     change_counter: ChangeCounter
     switch: FreezeSwitch
+    bulk: BulkFiles = field(default_factory=NoBulkFiles)
 
     @property
     def policy(self) -> Policy:

@@ -12,8 +12,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Role
 from orchestrator.domain.budget import Budget, Currency
+from orchestrator.domain.bulk import MOST_RECORDS
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
@@ -75,6 +76,17 @@ class Caps(Frozen):
     """Within 24 hours; each command of a batch counts, and each new database entry."""
 
 
+class BulkLimits(Frozen):
+    """Of one change of many records; above them a second person approves it, too."""
+
+    records: dict[Role, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    """By role; a role that is left out has none."""
+    sum: Decimal | None = Field(default=None, gt=0)
+    """Of the sums of all its records, in `currency`."""
+    most: int = Field(default=2_000, ge=1, le=MOST_RECORDS)
+    """Larger ones are refused."""
+
+
 class ChangeCounter(Protocol):
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """Within the last 24 hours; may raise StoreError."""
@@ -130,6 +142,7 @@ PARTS: Final[dict[str, type[BaseModel]]] = {
     "catalogue": Method,
     "rules": Rule,
     "caps": Caps,
+    "bulk": BulkLimits,
     "budget": Budget,
     "definitions": DefinitionRoles,
 }
@@ -178,6 +191,7 @@ class Policy(Frozen):
     sum_jump: int | None = Field(default=None, ge=2)
     """Multiplied or divided by this factor, a sum needs two taps."""
     caps: Caps = Caps()
+    bulk: BulkLimits = BulkLimits()
     budget: Budget = Budget()
     undo_for: Span = timedelta(hours=1)
     remind_lead_after: Span = timedelta(hours=2)

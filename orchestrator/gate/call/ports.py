@@ -1,8 +1,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from orchestrator.domain.bulk import BulkFile, BulkItem
 from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import BeforeImage, Call
@@ -54,6 +56,7 @@ class Ledger(Protocol):
         effects: Sequence[EffectChange] = (),
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Applies the events now, stores them with the next commit. Raises EffectConflict, and then keeps nothing."""
 
@@ -207,6 +210,32 @@ class Reconciled:
     detail: str = ""
     changes: StateChanges = field(default_factory=StateChanges)
     commands: Sequence[CommandReport] = ()
+
+
+class BulkFiles(Protocol):
+    """Frozen files of changes of many records, by their SHA-256."""
+
+    async def load(self, digest: str) -> BulkFile | None:
+        """None if it is gone. May raise StoreError."""
+
+    async def read_records(self, call: Call, most: int) -> "Sequence[JsonObject] | Rejected":
+        """All rows of a list, at most one more than `most`; rejected if the portal left out a condition. Raises BitrixError."""
+
+    async def read_run(self, run: str) -> "Sequence[BulkItem] | None":
+        """What a run of such a file has changed, in its order; None if it is not known any more, or not over."""
+
+
+class NoBulkFiles:
+    """Where no portal can be read: nothing is frozen, and no part of anything runs."""
+
+    async def load(self, _digest: str) -> BulkFile | None:
+        return None
+
+    async def read_records(self, _call: Call, _most: int) -> "Sequence[JsonObject] | Rejected":
+        return ()
+
+    async def read_run(self, _run: str) -> "Sequence[BulkItem] | None":
+        return None
 
 
 class FreezeSwitch(Protocol):

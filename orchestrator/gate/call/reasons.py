@@ -90,6 +90,13 @@ REFUSALS: dict[str, str] = {
     "gate-named-other-currency": "{entity} {id} is in {has}, and {field} was named in {named}; nothing is converted. Ask for it in {has}.",
     "gate-sum-two-currencies": "the new record is to be in {has}, and {field} was named in {named}: set CURRENCY_ID to it, or ask.",
     "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
+    "gate-bulk-many": "{count} records fit, and the policy allows {limit} at once: a narrower filter is needed; tell both numbers.",
+    "gate-bulk-none": "no record fits the filter, so nothing is to be changed.",
+    "gate-bulk-nothing": "none of the {count} records would change: {why}. Tell the person so.",
+    "gate-bulk-method": "{method} is not for many records at once: only what changes or adds records inside of the portal is.",
+    "gate-bulk-gone": "what that change of many records did is not known any more, or it is not over.",
+    "gate-bulk-part": "this is no part of what a person approved, or it is not any more.",
+    "gate-bulk-changed": "{entity} {id} has changed since the card was made.",
     "gate-password": "{param} is a password; passwords are set in the portal itself, never in a conversation.",
     "gate-access-rights": "{method} would give people rights or access: an administrator does that in the portal; do not propose it again.",
     "gate-must-read": "only reads are allowed here, and {method} may change something.",
@@ -104,6 +111,9 @@ BATCH_REFUSALS: dict[str, str] = {
 HANDS_AWAY: Final = "gate-hands-away"
 """The requester hands a record away, and so cannot take the change back."""
 ASKS: dict[str, str] = {
+    "gate-bulk": "it changes many records at once ({count}).",
+    "gate-bulk-limit": "it changes {count} records, and above {limit} a second person approves it.",
+    "gate-bulk-sum": "the records are worth {amount} together, and above {limit} a second person approves it.",
     "gate-critical": "{field} of an existing record changes.",
     "gate-critical-action": "{method} always needs a person's word.",
     "gate-add-sum": "the new record sets a sum ({field}).",

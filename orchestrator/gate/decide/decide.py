@@ -24,6 +24,7 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
+from orchestrator.gate.decide.bulk_limits import list_exceeded_limits
 from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.discounts import price_discount
@@ -161,6 +162,8 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     jumps = list(_collect_jump_reasons(call, policy, facts))
     outer_reasons.extend(jumps)
     outer_reasons.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
+    limits = list(list_exceeded_limits(facts, policy, actor))
+    outer_reasons.extend(limits)
     if not outer_reasons:
         return Allow()
     outer_reasons = _leave_shown_records(call, outer_reasons, effect.provenance)
@@ -168,9 +171,12 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     outer_reasons.extend(_collect_unnamed_sums(call, facts, effect))
     reasons = {notice.model_dump_json(): notice for notice in outer_reasons}.values() if len(outer_reasons) > 1 else outer_reasons
     demanded = {rule.then for _, rule in ruled}
-    twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
+    file = facts.bulk
+    twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded or (file is not None and file.taps > 1)
     four_eyes = "two_people" in demanded or _find_largest_above(call, policy.four_eyes_above, policy, facts) is not None
-    return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
+    four_eyes = four_eyes or bool(limits) or (file is not None and file.four_eyes)
+    lead = four_eyes or "lead" in demanded or (file is not None and file.lead)
+    return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=lead)
 
 
 def _leave_shown_records(call: Call, reasons: list[Notice], provenance: Provenance) -> list[Notice]:
@@ -205,7 +211,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return _select_refusal(call, refused, facts)
     if facts.denied_in_turn:
         return refuse("gate-denied-now")
-    return check_caps(call, policy.caps, facts)
+    # A file's own limits count for it as a whole.
+    return check_caps(call, policy.caps.model_copy(update={"writes_per_day": None}) if effect.part_of else policy.caps, facts)
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:

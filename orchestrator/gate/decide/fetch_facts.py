@@ -10,14 +10,17 @@ from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists
 from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.kinds.bulk_methods import DIGEST
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import ReadsBefore, Rejected
+from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.calendar_sections import load_sections
@@ -66,6 +69,8 @@ async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     performer: object = deps.performers.get(call.kind)
     if KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
+    if call.kind == BULK:
+        return await _load_bulk_file(str(call.params.get(DIGEST) or ""), deps)
     titles = KINDS[call.kind].list_titles(call, deps.policy)
     if call.reads_only or not isinstance(performer, ReadsBefore):
         needed_records = find_needed_records(call, actor)
@@ -78,6 +83,14 @@ async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
             )
         )
     return Facts(images=before, titles=titles)
+
+
+async def _load_bulk_file(digest: str, deps: GateDeps) -> Facts:
+    """What was frozen for the card: records that came to fit the filter since are no part of it."""
+    file = await deps.bulk.load(digest) if digest else None
+    if file is None:
+        return Facts(unread=refuse("gate-bulk-gone")) if digest else Facts()
+    return Facts(bulk=file, images={BULK: {DIGEST: digest, "count": len(file.items)}})
 
 
 async def load_lists(

@@ -20,6 +20,7 @@ from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.replaced_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
+from orchestrator.gate.preview.bulk_card import draw_bulk
 from orchestrator.gate.preview.call_params import ShownParam, find_shown_entity, find_words, is_about_calendar, list_shown_params
 from orchestrator.gate.preview.format_params import Place, format_param
 from orchestrator.gate.preview.format_values import (
@@ -98,16 +99,19 @@ async def preview(
 ) -> Preview:
     """For the portal user `user`; dates in the year of `now` stand without it. Without a name the record's number is shown."""
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
+    if facts.bulk is not None:
+        return await draw_bulk(facts.bulk, call, reader)
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
-    parts = [await _build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
+    parts = [await build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
     items = fold_totals(name_made_records(parts, call.commands, locale))
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
 
 
-async def _build_item(leaf: Call, facts: Facts, reader: Reader) -> PreviewPart:
+async def build_item(leaf: Call, facts: Facts, reader: Reader) -> PreviewPart:
+    """One command of several."""
     part = await _describe_part(leaf, facts, reader)
     item = PreviewPart.model_validate({**part, "key": leaf.key, "method": leaf.method})
     return item.model_copy(update={"is_critical": True}) if _is_critical(leaf) or any(line.lost for line in item.lines) else item

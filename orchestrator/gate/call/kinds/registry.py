@@ -3,6 +3,7 @@ from typing import Final
 
 from orchestrator.domain.taint import Origin
 from orchestrator.gate.call.kinds.base import EffectKind
+from orchestrator.gate.call.kinds.bulk import BULK_KIND
 from orchestrator.gate.call.kinds.file import FILE
 from orchestrator.gate.call.kinds.http import HTTP
 from orchestrator.gate.call.kinds.knowledge import KNOWLEDGE
@@ -10,7 +11,7 @@ from orchestrator.gate.call.kinds.mongo import MONGO
 from orchestrator.gate.call.kinds.schedule import SCHEDULE
 from orchestrator.gate.call.kinds.telegram import TELEGRAM
 
-KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (FILE, HTTP, KNOWLEDGE, MONGO, SCHEDULE, TELEGRAM)}
+KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (BULK_KIND, FILE, HTTP, KNOWLEDGE, MONGO, SCHEDULE, TELEGRAM)}
 
 
 def find_origin(method: str) -> Origin | None:

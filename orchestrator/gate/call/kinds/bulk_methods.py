@@ -1,0 +1,54 @@
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import Field, StrictInt, StrictStr
+
+from orchestrator.domain.bulk import BULK, CHANGE_ALL, HAND_OVER, UNDO_ALL
+from orchestrator.gate.call.kinds.file_methods import KindParams
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
+
+KIND: Final = BULK
+PERSON, MARK, DIGEST = "person", "ORIGIN_ID", "digest"
+"""Always set by the program: who asked, the effect, and the frozen file that the card shows."""
+Counted = Literal["deals", "leads", "contacts", "companies", "tasks"]
+COUNTED_KINDS: Final[tuple[Counted, ...]] = ("deals", "leads", "contacts", "companies", "tasks")
+HandedKind = Literal["deals", "leads", "contacts", "companies", "tasks", "activities"]
+
+
+class FrozenParams(KindParams):
+    person: StrictStr = ""
+    ORIGIN_ID: StrictStr = ""
+    digest: StrictStr = Field(default="", max_length=64)
+
+
+class Addition(KindParams):
+    """What is made for each record; "{TITLE}" in a text stands for that field of the record."""
+
+    method: StrictStr = Field(min_length=1, max_length=100)
+    fields: dict[str, Any] = Field(min_length=1)
+
+
+class ChangeAll(FrozenParams):
+    of: StrictStr = Field(min_length=1, max_length=40)
+    filter: dict[str, Any] = Field(default_factory=dict)
+    fields: dict[str, Any] = Field(default_factory=dict)
+    add: Addition | None = None
+
+
+class HandOver(FrozenParams):
+    """All that is open of one person goes to others, evenly if there are several."""
+
+    from_user: StrictInt = Field(alias="from", ge=1)
+    to: list[StrictInt] = Field(min_length=1, max_length=20)
+    what: list[HandedKind] = Field(default_factory=list, max_length=6)
+
+
+class UndoAll(FrozenParams):
+    run: StrictStr = Field(min_length=1, max_length=64)
+
+
+METHODS: Final[Mapping[str, KindMethod]] = {
+    CHANGE_ALL: build_kind_method(CHANGE_ALL, "W", "update", ChangeAll),
+    HAND_OVER: build_kind_method(HAND_OVER, "W", "update", HandOver),
+    UNDO_ALL: build_kind_method(UNDO_ALL, "W", "update", UndoAll),
+}
