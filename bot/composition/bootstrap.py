@@ -257,6 +257,7 @@ def _build_gate(installation: Installation, portal: Portal, people: People, engi
         switch=installation.switch,
         change_counter=JournalChangeCounter(installation.store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={**outside.performers, "schedule": build_schedule_performer(installation, people, engines.runs)},
+        bulk=outside.bulk,
         records=portal.reads,
         names=portal.naming,
         ttl=settings.confirmation_ttl,

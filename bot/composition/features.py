@@ -21,6 +21,7 @@ from bot.settings.settings import Settings
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.features.asking import feature as asking
+from orchestrator.features.bulk import feature as bulk
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console
 from orchestrator.features.daily import feature as daily
@@ -107,6 +108,7 @@ def build_features(
         undo.build_feature(),
         history.build_feature(),
         numbers.build_feature(outside.numbers),
+        bulk.FEATURE,
         talking.build_feature(ear),
         *[asking.build_feature(name) for name in list_offering(ASK_FACE) if name in engines.turns][:1],
         freezing.build_feature(installation.switch, members),

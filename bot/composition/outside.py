@@ -12,6 +12,7 @@ from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.settings import Settings
+from orchestrator.domain.bulk import BULK
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import OddAddress, is_listed, parse_address
@@ -20,8 +21,9 @@ from orchestrator.engines.shared.file_access import Download, Downloaded, ReadFi
 from orchestrator.features.history.pages import HistoryData, HistoryReader
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http import may_be_fetched
-from orchestrator.gate.call.ports import Performer
+from orchestrator.gate.call.ports import BulkFiles, Performer
 from orchestrator.performers.bitrix import BitrixPerformer
+from orchestrator.performers.bulk import BulkPerformer, PortalBulkFiles
 from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
@@ -55,6 +57,7 @@ class Outside:
     read_file: ReadFile
     download: Download
     numbers: Numbers
+    bulk: BulkFiles
     shelf: DocumentShelf | None = None
     """None if documents are not in this process."""
 
@@ -85,6 +88,7 @@ def build_outside(
     numbers = build_numbers(installation, portal)
     performers: dict[str, Performer] = {
         "bitrix": BitrixPerformer(portal.client, portal.reads),
+        BULK: BulkPerformer(installation.store, installation.clock),
         "http": http,
         "knowledge": _build_knowledge(installation, portal, people, documents, numbers),
         **_build_mongo(settings),
@@ -97,6 +101,7 @@ def build_outside(
         read_file=build_file_reader(folder, policies),
         download=build_downloader(http, policies),
         numbers=numbers,
+        bulk=PortalBulkFiles(installation.store, portal.reads),
         shelf=shelf,
     )
 

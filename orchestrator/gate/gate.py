@@ -9,6 +9,7 @@ from typing import Final, TypeVar, assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
+from orchestrator.domain.bulk import BULK
 from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
@@ -28,13 +29,15 @@ from orchestrator.gate.approve.planned_steps import add_planned_rows
 from orchestrator.gate.approve.refused_steps import build_held, build_refusal_event, build_refused
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult, refuse_unchanged
+from orchestrator.gate.bulk.freeze import freeze
+from orchestrator.gate.bulk.parts import check_part
 from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
-from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.call.reasons import build_read_refusal, refuse
 from orchestrator.gate.call.row_writes import Records, writes_rows
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import refusals
@@ -43,7 +46,7 @@ from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
 from orchestrator.gate.decide.following_checks import find_refusal
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.executor import Closing, Order, run_within_cap
+from orchestrator.gate.execute.executor import Closing, Order, run_uncounted, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
@@ -139,6 +142,10 @@ class Gate:
             return await self._refuse(case, call)
         if withdraws:
             return await self._deny_by_model(case, call)
+        if call.kind == BULK:
+            call = await freeze(call, effect, actor=actor, deps=self._deps, ledger=ledger)
+            if isinstance(call, Refuse):
+                return await self._refuse(case, call)
         try:
             return await self._submit_call(case, call, earlier)
         except EffectConflict:
@@ -161,6 +168,7 @@ class Gate:
             facts = await add_planned_rows(call, facts, place, by=actor.key, deps=self._deps, ledger=ledger, planned=before)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
+        proposed = call
         call, verdict = evaluate(call, mode=case.mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
         if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
             return await self._refuse(case, missing)
@@ -168,7 +176,21 @@ class Gate:
         if effect.came_back:
             verdict = await doubt_restored_call(verdict, call, self._deps, is_computed=effect.is_computed)
         verdict = await self._check_frozen(call, verdict)
+        if effect.part_of:
+            return await self._run_part(case, proposed, call, facts, verdict)
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
+
+    async def _run_part(self, case: _Case, proposed: Call, call: Call, facts: Facts, verdict: Verdict) -> Outcome:
+        """A part of an approved file: as it stands there, or, with the records that it may not change any more named, not at all."""
+        part = await check_part(proposed, case.effect, facts, actor=case.actor, mode=case.mode, deps=self._deps, ledger=case.ledger)
+        if isinstance(part, Refuse):
+            return await self._refuse(case, part)
+        if part.left:
+            refused = await self._refuse(case, refuse("gate-bulk-part"))
+            return refused.model_copy(update={"commands": part.left})
+        if isinstance(verdict, Refuse):  # about the batch and not about one of its records, such as a freeze
+            return await self._refuse(case, verdict)
+        return await self._run(case, call, facts, approved=(part.card, part.approved_by))
 
     def count_changes(self, effect: Effect, *, actor: Actor) -> int:
         """Writing commands of a batch, 1 for another change, otherwise 0."""
@@ -257,7 +279,9 @@ class Gate:
                 return await self._refuse(case, build_held(call))
             case Ask():
                 covering = await self._find_covering_card(case, call, facts, verdict)
-                return await self._run(case, call, facts, covering) if covering else await self._ask(case, call, facts, verdict)
+                if covering is None:
+                    return await self._ask(case, call, facts, verdict)
+                return await self._run(case, call, facts, approved=(covering.confirmation_id, covering.approved_by))
             case Allow():
                 return await self._run(case, call, facts)
             case _:
@@ -318,16 +342,16 @@ class Gate:
         )
         return await find_covering_card(step, verdict, self._deps, case.ledger)
 
-    async def _run(self, case: _Case, call: Call, facts: Facts, covering: Card = NO_CARD) -> Outcome:
-        """`covering` is the card whose approval covers the call, if that is why it needs none of its own."""
+    async def _run(self, case: _Case, call: Call, facts: Facts, *, approved: tuple[str, str] = ("", "")) -> Outcome:
+        """`approved` is the card whose approval covers the call, and who gave it, if that is why it needs none of its own."""
         if call.reads_only:
             return await executor.run_read(self._build_order(case, call, facts, {}), self._deps.performers[call.kind], case.ledger)
         bare_order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
-        order = replace(
-            bare_order, approved_by=covering.approved_by, covered_by=covering.confirmation_id, closings=self._build_closings(case)
-        )
+        card, approved_by = approved
+        order = replace(bare_order, approved_by=approved_by, covered_by=card, closings=self._build_closings(case))
         try:
-            done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
+            run = run_uncounted if case.effect.part_of else run_within_cap
+            done = await run(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
             done = refusals.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
         return await self._refuse(case, done) if isinstance(done, Refuse) else done

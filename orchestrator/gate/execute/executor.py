@@ -386,14 +386,23 @@ def _format_detail(performed: Succeeded) -> str:
 Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
+async def run_uncounted(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome:
+    """A part of an approved file, whose own limits count for it as a whole."""
+    return await act(replace(order, reader=_build_reader(deps, actor, ledger)), deps.performers[order.call.kind], ledger)
+
+
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
     """Refuses, with nothing sent, what would exceed the daily limit."""
     many, limit = count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
-    reader = Reader(names=deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=ledger.now)
+    reader = _build_reader(deps, actor, ledger)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger), reader=reader)
     try:
         return await act(counted, deps.performers[order.call.kind], ledger)
     except CapReached:
         counted_changes = await deps.change_counter.count_changes(actor, ledger)
         return build_cap_refusal(many, max(counted_changes, (limit or 0) - many + 1), limit or 0)
+
+
+def _build_reader(deps: GateDeps, actor: Actor, ledger: Ledger) -> Reader:
+    return Reader(names=deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=ledger.now)

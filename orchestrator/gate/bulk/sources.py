@@ -1,0 +1,224 @@
+"""Which single calls a change of many records consists of, before anything is judged."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Method
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import CHANGE_ALL, HAND_OVER
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Call, Refuse, Target
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.ports import Rejected
+from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.decide.decide import evaluate
+from orchestrator.gate.decide.fetch_facts import fetch_facts
+from orchestrator.gate.normalize.normalize import normalize
+from state.stored import JsonObject
+
+_ITEMS: Final = "item:"
+_PLACE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,60})\}")
+_NUMBERS: Final = ("ID", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    entity: str
+    list: str
+    update: str
+    id_param: str
+    owner: str
+    open_only: Mapping[str, object]
+    """What a list of unfinished records asks for."""
+
+    @property
+    def type_id(self) -> str:
+        return self.entity.removeprefix(_ITEMS) if self.entity.startswith(_ITEMS) else ""
+
+
+_KINDS: Final[Mapping[str, RecordKind]] = {
+    "deals": RecordKind("deal", "crm.deal.list", "crm.deal.update", "id", "ASSIGNED_BY_ID", {"CLOSED": "N"}),
+    "leads": RecordKind("lead", "crm.lead.list", "crm.lead.update", "id", "ASSIGNED_BY_ID", {"STATUS_SEMANTIC_ID": "P"}),
+    "contacts": RecordKind("contact", "crm.contact.list", "crm.contact.update", "id", "ASSIGNED_BY_ID", {}),
+    "companies": RecordKind("company", "crm.company.list", "crm.company.update", "id", "ASSIGNED_BY_ID", {}),
+    "tasks": RecordKind("task", "tasks.task.list", "tasks.task.update", "taskId", "RESPONSIBLE_ID", {"<REAL_STATUS": 5}),
+    "activities": RecordKind("activity", "crm.activity.list", "crm.activity.update", "id", "RESPONSIBLE_ID", {"COMPLETED": "N"}),
+}
+HANDED: Final = ("deals", "leads", "tasks", "contacts", "companies", "activities")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One call to judge. `record` is what it is about, `row` how the portal has it."""
+
+    method: str
+    params: JsonObject
+    record: Target
+    row: JsonObject
+    expected: JsonObject = field(default_factory=dict)
+    """Values that it must have still, of an undo."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidates:
+    verb: str
+    entity: str
+    rows: Sequence[Candidate]
+
+
+async def list_candidates(call: Call, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
+    """Raises BitrixError and Refusal."""
+    if call.method == CHANGE_ALL:
+        return await _list_filtered(call.params, actor, deps)
+    if call.method == HAND_OVER:
+        return await _list_handed(call.params, actor, deps)
+    return await _list_undone(str(call.params["run"]), actor, deps)
+
+
+def find_record_kind(name: str) -> RecordKind:
+    """Raises Refusal, which names those that there are."""
+    number = name.removeprefix(_ITEMS)
+    if name.startswith(_ITEMS) and number.isascii() and number.isdecimal() and len(number) <= 6:  # noqa: PLR2004 - no id is longer
+        return RecordKind(name, "crm.item.list", "crm.item.update", "id", "assignedById", {})
+    if name not in _KINDS or name == "activities":
+        known = ", ".join((*(one for one in _KINDS if one != "activities"), "item:N"))
+        raise build_refusal("gate-param-invalid", param="of", expected=f"one of {known}")
+    return _KINDS[name]
+
+
+async def _list_filtered(params: JsonObject, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
+    kind, values, added = find_record_kind(str(params["of"])), params.get("fields") or {}, params.get("add")
+    if bool(values) == bool(added):
+        raise build_refusal("gate-param-invalid", param="fields", expected="what changes in each record, or `add`, what is made for each")
+    if not params.get("filter"):
+        raise build_refusal("gate-param-invalid", param="filter", expected="a condition: nothing is changed in all records of a portal")
+    rows = await _read_rows(kind, params["filter"], actor, deps)
+    if isinstance(rows, Refuse):
+        return rows
+    if added:
+        spec = _find_addition(str(added["method"]), deps)
+        calls = [_build_addition(spec, added["fields"], kind, row) for row in rows]
+        return Candidates(verb="add", entity=spec.entity, rows=calls)
+    return Candidates(verb="update", entity=kind.entity, rows=[_build_update(kind, row, values) for row in rows])
+
+
+async def _list_handed(params: JsonObject, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
+    """Of each kind its open records, and all contacts and companies, in turn to the people named."""
+    candidates: list[Candidate] = []
+    for name in params.get("what") or HANDED:
+        kind = _KINDS[name]
+        rows = await _read_rows(kind, {kind.owner: params["from"], **kind.open_only}, actor, deps)
+        if isinstance(rows, Refuse):
+            return rows
+        owners = cycle(params["to"])
+        candidates += [_build_update(kind, row, {kind.owner: next(owners)}) for row in rows]
+        if len(candidates) > deps.policy.bulk.most:
+            return build_too_many(len(candidates), deps)
+    return Candidates(verb="handover", entity="", rows=candidates)
+
+
+async def _list_undone(run: str, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
+    """The old values of what a run has written; a record that has other values since is left out later."""
+    done = await deps.bulk.read_run(run)
+    if done is None:
+        return refuse("gate-bulk-gone")
+    updates = [item for item in done if item.before]
+    calls = [(item, normalize_leaf(item.method, item.params, actor, deps)) for item in updates]
+    targets = [call.targets[0] for _, call in calls if isinstance(call, Call) and call.targets]
+    records = await deps.records.load_records(targets) if targets else {}
+    rows: list[Candidate] = []
+    for item, call in calls:
+        if not isinstance(call, Call) or not call.targets:
+            continue
+        params = {**item.params, (call.spec.fields_at or "fields"): dict(item.before)}
+        row = records.get(call.targets[0]) or {}
+        rows.append(Candidate(method=item.method, params=params, record=call.targets[0], row=row, expected=call.written_fields))
+    return Candidates(verb="undo", entity="", rows=rows)
+
+
+def build_too_many(count: int, deps: GateDeps) -> Refuse:
+    return refuse("gate-bulk-many", count=count, limit=deps.policy.bulk.most)
+
+
+async def _read_rows(kind: RecordKind, conditions: JsonObject, actor: Actor, deps: GateDeps) -> Sequence[JsonObject] | Refuse:
+    """Of a list that is judged as any other: with the rights of the person and the portal's own field names."""
+    select = ["*"] if kind.type_id else ["*", "UF_*"]
+    type_id = {"entityTypeId": int(kind.type_id)} if kind.type_id else {}
+    order = {"id": "ASC"} if kind.type_id else {"ID": "ASC"}
+    proposed = {"filter": dict(conditions), "select": select, "order": order, **type_id}
+    call = normalize_leaf(kind.list, proposed, actor, deps)
+    if isinstance(call, Refuse):
+        return call
+    effect = Effect(method=kind.list, params=proposed)
+    call, verdict = evaluate(call, mode="full", policy=deps.policy, actor=actor, facts=await fetch_facts(call, actor, deps), effect=effect)
+    if isinstance(verdict, Refuse):
+        return verdict
+    most = deps.policy.bulk.most
+    rows = await deps.bulk.read_records(call, most)
+    if isinstance(rows, Rejected):
+        return Refuse(reason=Notice(code=rows.code, args=dict(rows.args)), detail=rows.detail, foreign_text=rows.foreign_text)
+    return build_too_many(len(rows), deps) if len(rows) > most else rows
+
+
+def normalize_leaf(method: str, params: JsonObject, actor: Actor, deps: GateDeps, *, origin: str = "bulk") -> Call | Refuse:
+    performer = deps.performers.get("bitrix")
+    effect = Effect(method=method, params=params)
+    return normalize(effect, catalogue=deps.catalogue, portal=performer.portal if performer else "", actor=actor, effect_id=origin)
+
+
+def find_number(row: JsonObject) -> int:
+    """0 for a row without a number."""
+    text = str(next((row[name] for name in _NUMBERS if row.get(name) is not None), ""))
+    return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+def _build_update(kind: RecordKind, row: JsonObject, values: JsonObject) -> Candidate:
+    number = find_number(row)
+    type_id = {"entityTypeId": int(kind.type_id)} if kind.type_id else {}
+    params = {kind.id_param: number, "fields": dict(values), **type_id}
+    return Candidate(method=kind.update, params=params, record=(kind.entity, number), row=row)
+
+
+def _find_addition(method: str, deps: GateDeps) -> Method:
+    """Raises Refusal for what adds nothing, or reaches people outside."""
+    spec = deps.catalogue.find(method)
+    if spec is None or spec.verb != "add" or set(spec.classes) != {"W"}:
+        raise build_refusal("gate-param-invalid", param="add.method", expected="a method that adds a record, such as tasks.task.add")
+    return spec
+
+
+def _build_addition(spec: Method, written: JsonObject, kind: RecordKind, row: JsonObject) -> Candidate:
+    filled = {name: _fill(value, row, kind.entity) for name, value in written.items()}
+    params = {spec.fields_at: filled} if spec.fields_at else filled
+    return Candidate(method=spec.name, params=params, record=(kind.entity, find_number(row)), row=row)
+
+
+def _fill(value: object, row: JsonObject, entity: str) -> Any:
+    """Texts with the record's own values in place of "{FIELD}"; a name that the record does not have stays."""
+    if isinstance(value, str):
+        return _PLACE.sub(lambda match: _read_place(match, row, entity), value)
+    if isinstance(value, list):
+        return [_fill(one, row, entity) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _fill(one, row, entity) for name, one in value.items()}
+    return value
+
+
+def _read_place(match: re.Match[str], row: JsonObject, entity: str) -> str:
+    if not fields.has_field(row, match[1], entity):
+        return match[0]
+    found = fields.find_value(row, match[1], entity)
+    return "" if found is None else str(found)
+
+
+def list_own_values(call: Call, row: JsonObject) -> Iterator[tuple[str, object]]:
+    """Of the fields that the call writes, those of the record."""
+    for name in call.written_fields:
+        if fields.has_field(row, name, call.entity):
+            yield name, fields.find_value(row, name, call.entity)

@@ -1,0 +1,126 @@
+"""Starts the runs that carry out frozen files, and reads these files, their records and what such a run has done."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import ValidationError
+
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.address import find_own_chat
+from orchestrator.domain.bulk import BULK, BulkFile, BulkItem
+from orchestrator.domain.run_inputs import RunStart
+from orchestrator.domain.taint import Value
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.ignored_filters import find_ignored_field
+from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from state.canonical import hash_text, loads
+from state.clock import Clock
+from state.events.calls import CallSucceeded
+from state.events.runs import RunFinished, RunStarted
+from state.journal.async_store import AsyncStore
+from state.journal.pages import iterate_later
+from state.journal.run_index import PREFIX
+from state.journal.store import InboxRow, StoreError
+from state.model.definitions import EDITION
+from state.stored import JsonObject
+
+CARD: Final = "card"
+"""The run's argument with the effect whose approval covers its calls."""
+FILTER_IGNORED: Final = "portal-filter-ignored"
+_KEPT: Final = 4
+"""Files that stay read: a run asks for its own with each part."""
+
+
+class BulkPerformer:
+    portal = ""
+    is_application = True
+
+    def __init__(self, store: AsyncStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def execute(self, call: Call) -> CallResult:
+        """Starts the run; unknown if the database fails."""
+        row = self._build_row(call)
+        try:
+            await self._store.put_inbox([row])
+        except StoreError as error:
+            return Unknown(detail=f"the store did not say whether the run is begun: {error}")
+        return Succeeded(
+            result={"run": row.session.removeprefix(PREFIX)}, note="it has begun; code shows the person how far it is and how it ends"
+        )
+
+    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
+        """Never unclear. Raises StoreError."""
+        is_stored = await self._store.find_inbox(self._build_row(call).source) is not None
+        return Reconciled(verdict="done" if is_stored else "not_done", detail="the run is begun" if is_stored else "no run is begun")
+
+    def _build_row(self, call: Call) -> InboxRow:
+        person, effect_id, key = str(call.params[PERSON]), str(call.params[MARK]), build_run_key(str(call.params[MARK]))
+        pin = {"engine": BULK, "definition": call.method, "version": 1, "digest": str(call.params[DIGEST]), "edition": EDITION}
+        order = RunStart(
+            engine=BULK,
+            definition=call.method,
+            home=find_own_chat(person),
+            args={CARD: Value(effect_id, frozenset({"definition"})).to_stored()},
+            pinned=(pin,),
+        )
+        actor = {"key": person, "name": person}
+        return order.to_row(key, source=f"start:{key}", actor=actor, now=self._clock.now(), lane="turn")
+
+
+def build_run_key(effect_id: str) -> str:
+    """The same each time: one approval never starts two runs."""
+    digits = hash_text(f"{BULK}/{effect_id}")
+    return f"{PREFIX}{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+
+
+class PortalBulkFiles:
+    """See `orchestrator.gate.call.ports.BulkFiles`."""
+
+    def __init__(self, store: AsyncStore, reads: PortalReader) -> None:
+        self._store = store
+        self._reads = reads
+        self._files: dict[str, BulkFile] = {}
+
+    async def load(self, digest: str) -> BulkFile | None:
+        if digest in self._files:
+            return self._files[digest]
+        text = await self._store.load_blob(digest) if digest else None
+        if text is None or hash_text(text) != digest:
+            return None
+        try:
+            file = BulkFile.model_validate(loads(text))
+        except (ValueError, ValidationError):
+            return None
+        while len(self._files) >= _KEPT:
+            del self._files[next(iter(self._files))]
+        self._files[digest] = file
+        return file
+
+    async def read_records(self, call: Call, most: int) -> Sequence[JsonObject] | Rejected:
+        rows = await self._reads.load_rows(call.method, call.params, limit=most + 1)
+        if ignored := find_ignored_field(call, rows):
+            detail = f"the portal left out the condition on {ignored}: rows contradict it, so nothing is changed by it"
+            return Rejected(code=FILTER_IGNORED, detail=detail, args={"field": ignored})
+        return rows
+
+    async def read_run(self, run: str) -> Sequence[BulkItem] | None:
+        started: RunStarted | None = None
+        done: set[str] = set()
+        is_over = False
+        async for event in iterate_later(self._store, f"{PREFIX}{run}", 0):
+            match event.type:
+                case RunStarted.__name__:
+                    started = RunStarted.from_data(event.data)
+                case CallSucceeded.__name__:
+                    done |= {str(report["key"]) for report in event.data.get("commands") or () if report["status"] == "success"}
+                case RunFinished.__name__:
+                    is_over = True
+                case _:
+                    pass
+        if started is None or started.engine != BULK or not is_over:
+            return None
+        file = await self.load(started.digest)
+        return [item for item in file.items if item.key in done] if file is not None else None
