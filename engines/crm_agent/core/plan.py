@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
+from typing import Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
+from engines.crm_agent.core import bulk_step
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
@@ -21,6 +22,7 @@ from orchestrator.directory.current_records import find_bound_references, replac
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.directory.field_references import find_doubled_keys, find_key_reference
 from orchestrator.directory.value_references import find_field
+from orchestrator.domain.bulk import CHANGE_ALL, HAND_OVER
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.domain.own_reads import NEXT, REPORT
@@ -50,11 +52,11 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         if model_step.method == NEXT:
             settled.append(_settle_next(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number)))
             continue
-        if model_step.method == REPORT:
-            report = await _settle_report(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number))
-            if isinstance(report, NameQuestion):
-                return report
-            settled.append(report)
+        if (settle := _SETTLED_APART.get(model_step.method)) is not None:
+            apart = await settle(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number))
+            if isinstance(apart, NameQuestion):
+                return apart
+            settled.append(apart)
             continue
         waiting = find_waiting(ctx, work, model_step) if model_step.method in {WITHDRAW, CHANGE} else None
         slot = _build_slot(ctx, iteration, number=number)
@@ -179,6 +181,28 @@ async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: 
     if settled.problem is not None:
         return PlannedStep(slot=slot, step=whole, problem=settled.problem)
     return replace(settled, step=take_names(whole, settled.step.params))
+
+
+async def _settle_bulk(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
+    """The condition, and what the records get, have their names found one after the other."""
+    if step.method == HAND_OVER:
+        stages = [(bulk_step.build_people_step, bulk_step.take_people)]
+    else:
+        stages = [(bulk_step.build_filter_step, bulk_step.take_filter), (bulk_step.build_change_step, bulk_step.take_fields)]
+    namesakes: dict[str, str] = {}
+    for build, take in stages:
+        settled = await _settle_names(ctx, work, step=build(step), slot=slot)
+        if isinstance(settled, NameQuestion):
+            return settled
+        if settled.problem is not None:
+            return PlannedStep(slot=slot, step=step, problem=settled.problem)
+        namesakes |= settled.namesakes
+        step = take(step, settled.step.params)
+    return PlannedStep(slot=slot, step=step, namesakes=namesakes)
+
+
+_SETTLED_APART: Final = {REPORT: _settle_report, CHANGE_ALL: _settle_bulk, HAND_OVER: _settle_bulk}
+"""Steps whose names stand elsewhere than those of a call of the portal."""
 
 
 async def _settle_step(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:

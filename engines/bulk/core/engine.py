@@ -1,0 +1,126 @@
+"""Carries out an approved file of changes, fifty records at a time, and tells how far it is and what became of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from orchestrator.domain.bulk import BulkFile, BulkItem
+from orchestrator.domain.effect import Outcome, write_batch
+from orchestrator.domain.outputs import Action, Notice, Reply
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Changes, RunContext, RunEffect, RunResult, run_all
+from state.clock import parse_iso
+
+CARD: Final = "card"
+_BESIDE: Final = 4
+"""Parts under way at once: while one waits for the portal, another is read or written."""
+_TRIES: Final = 5
+_PART: Final = "gate-bulk-part"
+_WAIT: Final = "portal-wait"
+_UNKNOWN: Final = "bulk-unknown"
+_REFUSED: Final = "bulk-refused"
+_UNMET: Final = "bulk-unmet"
+_MOST_NAMED: Final = 12
+_PROGRESS: Final = "progress"
+
+
+def describe_file(document: object) -> tuple[str, str]:
+    """(title, "") for lists of runs."""
+    return (str(document.get("title") or ""), "") if isinstance(document, Mapping) else ("", "")
+
+
+@dataclass(slots=True)
+class _Tally:
+    done: list[str] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    """By key, the code of the reason."""
+
+
+class BulkEngine:
+    replay = 1
+    replays = frozenset({1})
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        file = BulkFile.model_validate(ctx.run.definition.document)
+        card = str(ctx.run.args[CARD].data)
+        tally = _Tally()
+        parts = list(file.split())
+        for start in range(0, len(parts), _BESIDE):
+            await self._show_progress(ctx, file, tally, start)
+            beside = enumerate(parts[start : start + _BESIDE], start=start)
+            tallies = await run_all(*(_run_part(ctx, f"part:{number}", part, card) for number, part in beside))
+            for part in tallies:
+                tally.done += part.done
+                tally.left |= part.left
+        await ctx.say(_build_reply(ctx, file, tally), key="end", message=_PROGRESS)
+        value = Value({"done": len(tally.done), "left": dict(tally.left)}, frozenset({"definition"}))
+        return RunResult(value=value, changes=Changes(made=len(tally.done), left=len(tally.left)))
+
+    async def _show_progress(self, ctx: RunContext, file: BulkFile, tally: _Tally, part: int) -> None:
+        made = len(tally.done) + len(tally.left)
+        notice = Notice(code="bulk-progress", args={"made": made, "count": len(file.items), "left": len(tally.left)})
+        stop = Action(words=("run", ctx.run.run_id, "cancel"), label=Notice(code="bulk-stop"))
+        await ctx.say(Reply(notices=(notice,), actions=(stop,)), key=f"{_PROGRESS}:{part}", message=_PROGRESS)
+
+
+async def _run_part(ctx: RunContext, node: str, items: Sequence[BulkItem], card: str) -> _Tally:
+    """Records that may not be changed any more are left out, and the others are tried without them."""
+    tally, rest = _Tally(), list(items)
+    for number in range(1, _TRIES + 1):
+        if not rest:
+            break
+        place = node if number == 1 else f"{node}.{number}"
+        commands = {item.key: (item.method, item.params) for item in rest}
+        outcome = await ctx.submit(place, RunEffect(method="batch", params={"cmd": write_batch(commands)}, part_of=card))
+        code = outcome.reason.code if outcome.reason is not None else ""
+        if outcome.status == "refused" and code == _PART and outcome.commands:
+            tally.left |= {report.key: report.error for report in outcome.commands}
+            rest = [item for item in rest if item.key not in tally.left]
+            continue
+        if outcome.status == "refused" and code == _WAIT and number < _TRIES:
+            await ctx.sleep(f"{place}/wait", _read_moment(outcome, ctx.now))
+            continue
+        _add_outcome(outcome, rest, tally)
+        return tally
+    tally.left |= {item.key: _REFUSED for item in rest}
+    return tally
+
+
+def _read_moment(outcome: Outcome, now: datetime) -> datetime:
+    at = outcome.reason.args.get("at") if outcome.reason is not None else None
+    return parse_iso(str(at)) if at else now
+
+
+def _add_outcome(outcome: Outcome, items: Sequence[BulkItem], tally: _Tally) -> None:
+    reports = {report.key: report.status for report in outcome.commands}
+    unmet = {name.partition(".")[0] for name in outcome.unchanged}
+    for item in items:
+        status = reports.get(item.key, "")
+        if outcome.status == "unknown" or status == "unknown":
+            tally.left[item.key] = _UNKNOWN
+        elif outcome.status != "succeeded" or status not in {"success", ""}:
+            tally.left[item.key] = outcome.reason.code if outcome.reason is not None and not status else _REFUSED
+        elif item.key in unmet:
+            tally.left[item.key] = _UNMET
+        else:
+            tally.done.append(item.key)
+
+
+def _build_reply(ctx: RunContext, file: BulkFile, tally: _Tally) -> Reply:
+    """It takes the place of the progress."""
+    notices = [Notice(code="bulk-done", args={"made": len(tally.done), "count": len(file.items)})]
+    titles = {item.key: item.shown.title or item.record for item in file.items}
+    for code, keys in _group(tally.left).items():
+        named, more = [titles[key] for key in keys[:_MOST_NAMED]], max(0, len(keys) - _MOST_NAMED)
+        notices.append(Notice(code="bulk-left", args={"why": code, "count": len(keys), "titles": ", ".join(named), "more": more}))
+    can_undo = bool(tally.done) and file.verb != "add"
+    undo = Action(words=("bulk", ctx.run.run_id, "undo"), label=Notice(code="bulk-undo"))
+    return Reply(notices=tuple(notices), actions=(undo,) if can_undo else ())
+
+
+def _group(left: Mapping[str, str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for key, code in left.items():
+        groups.setdefault(code, []).append(key)
+    return groups

@@ -1,0 +1,68 @@
+"""The steps `change.all` and `person.handover`: their names are found as those of a list and of a change are."""
+
+from dataclasses import replace
+from typing import Final
+
+from engines.crm_agent.core.report_step import build_list_step, take_names
+from orchestrator.engines.crm_agent.blocks import Step
+from state.stored import JsonObject
+
+_ITEMS: Final = "item:"
+_UPDATES: Final = {
+    "deals": "crm.deal.update",
+    "leads": "crm.lead.update",
+    "contacts": "crm.contact.update",
+    "companies": "crm.company.update",
+    "tasks": "tasks.task.update",
+}
+_SOME: Final = 1
+"""Stands for the number of a record while the names in what it gets are found."""
+_PERSON: Final = "RESPONSIBLE_ID"
+
+
+def build_filter_step(step: Step) -> Step:
+    """A list with the step's condition."""
+    return build_list_step(replace(step, params={"of": step.params.get("of"), "filter": step.params.get("filter") or {}}))
+
+
+def take_filter(step: Step, resolved: JsonObject) -> Step:
+    return take_names(step, {**resolved, "select": []}) if step.params.get("filter") else step
+
+
+def build_change_step(step: Step) -> Step:
+    """A change of one such record with the step's fields, or what is added for one."""
+    params = step.params
+    added = params.get("add")
+    if isinstance(added, dict):
+        return replace(step, method=str(added.get("method") or ""), params={"fields": added.get("fields") or {}})
+    counted = str(params.get("of") or "")
+    if counted.startswith(_ITEMS):
+        entity = {"entityTypeId": counted.removeprefix(_ITEMS), "id": _SOME}
+        return replace(step, method="crm.item.update", params={**entity, "fields": params.get("fields") or {}})
+    number = {"taskId": _SOME} if counted == "tasks" else {"id": _SOME}
+    return replace(step, method=_UPDATES.get(counted, "crm.deal.update"), params={**number, "fields": params.get("fields") or {}})
+
+
+def take_fields(step: Step, resolved: JsonObject) -> Step:
+    fields = resolved.get("fields") or {}
+    added = step.params.get("add")
+    if isinstance(added, dict):
+        return replace(step, params={**step.params, "add": {**added, "fields": fields}})
+    return replace(step, params={**step.params, "fields": fields})
+
+
+def build_people_step(step: Step) -> Step:
+    """A list that holds all people named; not as a condition, so that it is asked who is meant where a name fits several."""
+    named = step.params.get("to")
+    people = [step.params.get("from"), *(named if isinstance(named, list) else [named])]
+    return replace(step, method="tasks.task.list", params={_PERSON: people})
+
+
+def take_people(step: Step, resolved: JsonObject) -> Step:
+    people = [_to_number(person) for person in resolved.get(_PERSON) or []]
+    return replace(step, params={**step.params, "from": people[0] if people else 0, "to": people[1:]})
+
+
+def _to_number(person: object) -> object:
+    text = str(person)
+    return int(text) if text.isascii() and text.isdecimal() else person

@@ -1,0 +1,45 @@
+"""The button that takes back all that an approved change of many records has done: a card of its own."""
+
+from typing import Final
+
+from orchestrator.domain.bulk import BULK, UNDO_ALL
+from orchestrator.domain.effect import Effect, Pending, Provenance
+from orchestrator.domain.inputs import UNDO, FeatureClick
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Feature, Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
+from state.journal.store import InboxRow
+
+_UNDO: Final = "undo"
+_WORDS: Final = 3
+
+
+async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    words = FeatureClick.model_validate(row.body).words
+    run = words[1] if len(words) == _WORDS and words[2] == _UNDO else ""
+    effect = Effect(
+        kind="bulk",
+        method=UNDO_ALL,
+        params={"run": run or "none"},
+        proposed_by=UNDO,
+        provenance=Provenance(message=None),  # the person pressed the button of this very change
+        slot=f"undo:{BULK}:{run}:{row.id}",
+    )
+    mode = resolve_mode(tools.mode, actor)
+    result = await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=row.id, ledger=session)
+    if isinstance(result, Pending):
+        notice = Notice(code="bulk-undo-shown")
+        rows = [outbox.build_card_row(session.key, session.state.cards[result.confirmation_id], session.now)]
+    else:
+        notice = result.reason or Notice(code="undo-none")
+        rows = [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
+    await session.commit(actor=actor.key, outbox=[*build_click_toasts(row, session, notice), *rows], inbox_done=[row.id])
+
+
+FEATURE: Final = Feature(buttons={BULK: propose_undo})

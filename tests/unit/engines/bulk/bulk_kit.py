@@ -1,0 +1,77 @@
+"""The product over the sample firm, with the engine that changes many records."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+
+from engines.bulk.wiring import build_bulk
+from orchestrator.domain.actor import Actor
+from orchestrator.runs.registry import Engines
+from sandbox.portal.app import create_app
+from sandbox.portal.portal import Settings
+from state.clock import generate_id
+from state.journal.store import OutboxRow
+from tests.unit.gate.sandbox_kit import Wire, clock
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, message, press, reply, step
+from tests.unit.spine_portal import Portal
+
+CHANGE: Mapping[str, Any] = {"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"COMMENTS": "Проверено"}}
+
+
+class Firm(Wire):
+    """The sample firm, with what was written to it."""
+
+    def list_writes(self) -> list[str]:
+        """The commands of all batches that write, in their order."""
+        batches = [params["cmd"] for method, params in self.sent if method == "batch"]
+        return [command for cmd in batches for command in cmd.values() if ".get?" not in command and ".list?" not in command]
+
+    async def read(self, method: str, params: Mapping[str, Any]) -> Any:
+        async with httpx.AsyncClient(transport=self.transport, base_url="http://portal") as client:
+            return (await client.post(f"/rest/1/sandbox/{method}", json=dict(params))).json()["result"]
+
+
+@asynccontextmanager
+async def a_bulk_world(folder: Path, **more: Any) -> AsyncIterator[World]:
+    app = create_app(Settings(bucket=None, clock=clock))
+    engines = Engines(runs={"bulk": build_bulk()})
+    firm = cast("Portal", Firm(httpx.ASGITransport(app)))
+    async with a_world(folder, portal=firm, engines=engines, people=(ANNA, BORIS, VERA), **more) as world:
+        yield world
+    await app.state.portal.events.aclose()
+    app.state.portal.close()
+
+
+async def propose(
+    world: World, params: Mapping[str, Any] = CHANGE, *, method: str = "change.all", actor: Actor = ANNA, key: str = CHAT
+) -> list[OutboxRow]:
+    world.model.will(reply({**step(method, params), "last": True}))
+    await world.work(message("поменяй во всех открытых сделках комментарий на «Проверено»", actor=actor, key=key))
+    return world.outbox()
+
+
+def find_card(rows: list[OutboxRow]) -> dict[str, Any]:
+    (card,) = [row for row in rows if row.kind == "card"]
+    return dict(card.body)
+
+
+async def decide(world: World, card: Mapping[str, Any], *, actor: Actor = ANNA, key: str = CHAT, approve: bool = True) -> list[OutboxRow]:
+    await world.work(press(card, actor=actor, key=key, approve=approve))
+    return world.outbox()
+
+
+async def click(world: World, words: list[str], *, actor: Actor = ANNA) -> list[OutboxRow]:
+    await world.work(_row("press", "express", {"words": words, "callback_id": generate_id(), "message_id": 5}, actor, CHAT))
+    return world.outbox()
+
+
+def find_end(rows: list[OutboxRow]) -> dict[str, Any]:
+    """The last message of the run."""
+    return dict([row for row in rows if row.key.endswith(":progress")][-1].body)
+
+
+def read_end(rows: list[OutboxRow]) -> list[tuple[str, dict[str, Any]]]:
+    return [(notice["code"], notice["args"]) for notice in find_end(rows)["notices"]]

@@ -1,0 +1,63 @@
+"""One approval changes many records, each only as the card's file has it."""
+
+from pathlib import Path
+from typing import cast
+
+from tests.unit.engines.bulk.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
+
+
+async def test_one_card_changes_all_records_of_a_filter_and_one_press_takes_them_back(tmp_path: Path) -> None:
+    """Nothing is written before the press; each record once after it, and its old value comes back by a card of its own."""
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        card = find_card(await propose(world))
+        count = card["preview"]["count"]
+        assert count == 19
+        assert firm.list_writes() == []
+        rows = await decide(world, card)
+        assert read_end(rows) == [("bulk-done", {"made": count, "count": count})]
+        assert len(set(firm.list_writes())) == len(firm.list_writes()) == count
+        deals = await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}})
+        assert len(deals) == count
+        words = find_end(rows)["actions"][0]["words"]
+        back = find_card(await click(world, words))
+        assert back["preview"]["count"] == count
+        rows = await decide(world, back)
+        assert read_end(rows) == [("bulk-done", {"made": count, "count": count})]
+        assert await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}}) == []
+
+
+async def test_a_record_that_changed_while_the_card_waited_is_left_out_and_named(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        card = find_card(await propose(world))
+        await firm.read("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "Не трогать"}})
+        done, left = read_end(await decide(world, card))
+        assert done == ("bulk-done", {"made": 18, "count": 19})
+        assert (left[1]["why"], left[1]["count"]) == ("gate-bulk-changed", 1)
+        assert (await firm.read("crm.deal.get", {"id": 481}))["COMMENTS"] == "Не трогать"
+
+
+async def test_a_record_that_came_to_fit_since_the_card_is_not_changed(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        card = find_card(await propose(world))
+        new = await firm.read("crm.deal.add", {"fields": {"TITLE": "Новая", "ASSIGNED_BY_ID": 7}})
+        await decide(world, card)
+        assert not (await firm.read("crm.deal.get", {"id": new})).get("COMMENTS")
+
+
+async def test_records_that_have_the_value_already_are_no_part_of_it(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        await firm.read("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "Проверено"}})
+        card = find_card(await propose(world, CHANGE))
+        assert card["preview"]["count"] == 18
+        assert [line["field"] for line in card["preview"]["lines"]] == ["gate-already-so"]
+
+
+async def test_a_denied_card_changes_nothing(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        card = find_card(await propose(world))
+        await decide(world, card, approve=False)
+        assert cast("Firm", world.portal).list_writes() == []
