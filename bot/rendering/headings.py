@@ -6,7 +6,8 @@ from typing import Final
 
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.bulk import CHANGE_ALL
+from orchestrator.domain.card_view import BULK_VERB, Preview, PreviewLine, PreviewPart
 from orchestrator.language.text import format_number, quote
 
 _NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
@@ -28,6 +29,8 @@ def format_change(line: PreviewLine, *, with_name: bool = False) -> str:
 
 def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     """Such as «Изменить сделку «Ромашка»», with a link."""
+    if isinstance(preview, Preview) and preview.verb == BULK_VERB:
+        return build_spans(render_bulk_heading(preview, method, tr))
     if isinstance(preview, Preview) and preview.items:
         return build_spans(render_batch_heading(preview.items, tr))
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
@@ -49,6 +52,18 @@ def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
     first, *others = [_name_group(members, tr) for members in groups.values()]
     heading = ", ".join([first, *(_lower_first(words) for words in others)])
     return heading + (_name_fields(changes) if len(groups) == 1 else "")
+
+
+def render_bulk_heading(preview: Preview, method: str, tr: Translator) -> str:
+    """«Изменить 300 сделок: ответственный»; the items are only some of them."""
+    first = preview.items[0] if preview.items else preview
+    code = f"count-{preview.entity}"
+    if method == CHANGE_ALL and first.verb == "update" and tr.has_message(code):
+        what = tr.translate(code, count=preview.count)
+        return tr.translate("batch-update", kind=preview.entity, what=what) + _name_fields(preview.items)
+    if method == CHANGE_ALL and (act := tr.describe_call(first.method, first.verb, first.entity)):
+        return f"{act} × {preview.count}"
+    return f"{tr.describe_call(method, preview.verb, preview.entity)}: {tr.translate('count-record', count=preview.count)}"
 
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:

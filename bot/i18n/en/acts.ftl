@@ -635,6 +635,13 @@ act-method-help = Look up what a method needs
 act-history-of = Look up who changed a record
 act-report = Count a report
 act-ask_documents = Look it up in the company's documents
+act-change-all = Change records by a condition
+act-person-handover = Hand over all of an employee
+act-bulk-undo = Take it back
+count-record = { $count ->
+    [one] { $count } record
+   *[other] { $count } records
+}
 act-schedule-run-add = Schedule a scenario
 act-http-get = Request data from a site
 act-http-post = Send data to a site

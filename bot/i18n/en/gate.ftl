@@ -182,6 +182,16 @@ gate-move-funnel = The funnel cannot change together with other fields. { $id ->
 gate-policy-refuses = The administrator forbids this action{ what-to-do }
 gate-rule-refuses = { $why }
 gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
+gate-bulk = It changes many records at once: { $count }
+gate-bulk-limit = There are { $count } records, and above { $limit } a second person approves
+gate-bulk-sum = They are worth { $amount } together, and above { $limit } a second person approves
+gate-bulk-many = { $count } records fit, and { $limit } at most can be changed at once. Narrow the condition
+gate-bulk-none = No record fits this condition
+gate-bulk-nothing = There is nothing to change. So already: { $already }, cannot be changed: { $other }
+gate-bulk-method = This is not for many records at once: records inside of Bitrix24 can be changed and added
+gate-bulk-gone = What this change did is not known any more, or it is not over
+gate-bulk-part = The approval does not hold any more
+gate-bulk-changed = Changed while the card waited
 gate-cap-day = { $limit } changes a day are allowed, { $made } are made already. Do the rest tomorrow or ask an administrator
 currency-has = { $has ->
     [RUB] roubles
@@ -263,6 +273,13 @@ batch-command = { $part_named ->
 gate-batch-delete = The batch holds a deletion: { $part }. I delete nothing in batches
 gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
+    [gate-bulk-changed] { gate-bulk-changed }
+    [gate-bulk-gone] { gate-bulk-gone }
+    [gate-bulk-many] { gate-bulk-many }
+    [gate-bulk-method] { gate-bulk-method }
+    [gate-bulk-none] { gate-bulk-none }
+    [gate-bulk-nothing] { gate-bulk-nothing }
+    [gate-bulk-part] { gate-bulk-part }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-file-path-empty] { gate-file-path-empty }
@@ -493,6 +510,9 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-add-stage] { gate-add-stage }
     [gate-add-sum] { gate-add-sum }
     [gate-binding] { gate-binding }
+    [gate-bulk] { gate-bulk }
+    [gate-bulk-limit] { gate-bulk-limit }
+    [gate-bulk-sum] { gate-bulk-sum }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
     [gate-class-unlink] { gate-class-unlink }

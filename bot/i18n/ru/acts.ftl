@@ -635,6 +635,14 @@ act-method-help = Узнать, что нужно методу
 act-history-of = Посмотреть, кто менял запись
 act-report = Посчитать отчёт
 act-ask_documents = Посмотреть в документах компании
+act-change-all = Изменить записи по условию
+act-person-handover = Передать всё от сотрудника другим
+act-bulk-undo = Вернуть, как было
+count-record = { $count ->
+    [one] { $count } запись
+    [few] { $count } записи
+   *[other] { $count } записей
+}
 act-schedule-run-add = Запланировать запуск сценария
 act-http-get = Запросить данные с сайта
 act-http-post = Отправить данные на сайт

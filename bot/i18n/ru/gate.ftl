@@ -182,6 +182,16 @@ gate-move-funnel = Вместе с другими полями воронку н
 gate-policy-refuses = Это действие запретил администратор{ what-to-do }
 gate-rule-refuses = { $why }
 gate-cap-batch = В пакете изменений: { $count }, а за один раз можно { $limit }. Разделите на части
+gate-bulk = Меняет сразу много записей: { $count }
+gate-bulk-limit = Записей: { $count }. Если их больше { $limit }, подтверждает и второй человек
+gate-bulk-sum = Вместе на { $amount }. Если больше { $limit }, подтверждает и второй человек
+gate-bulk-many = Под условие подходит записей: { $count }, а сразу можно менять не больше { $limit }. Уточните условие
+gate-bulk-none = Под это условие не подходит ни одна запись
+gate-bulk-nothing = Менять нечего. Уже так: { $already }, изменить нельзя: { $other }
+gate-bulk-method = Для многих записей сразу это действие не подходит: можно менять и создавать записи внутри Битрикс24
+gate-bulk-gone = Что сделало это изменение, уже неизвестно, или оно ещё идёт
+gate-bulk-part = Одобрение больше не действует
+gate-bulk-changed = Изменилась, пока карточка ждала
 gate-cap-day = За сутки можно сделать изменений: { $limit }, уже сделано { $made }. Остальное — завтра или через администратора
 currency-has = { $has ->
     [RUB] рублях
@@ -263,6 +273,13 @@ batch-command = { $part_named ->
 gate-batch-delete = В пакете есть удаление: { $part }. Удаления пакетом не выполняю
 gate-batch-refused = Пакет не выполнен из-за { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
+    [gate-bulk-changed] { gate-bulk-changed }
+    [gate-bulk-gone] { gate-bulk-gone }
+    [gate-bulk-many] { gate-bulk-many }
+    [gate-bulk-method] { gate-bulk-method }
+    [gate-bulk-none] { gate-bulk-none }
+    [gate-bulk-nothing] { gate-bulk-nothing }
+    [gate-bulk-part] { gate-bulk-part }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-file-path-empty] { gate-file-path-empty }
@@ -513,6 +530,9 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-add-stage] { gate-add-stage }
     [gate-add-sum] { gate-add-sum }
     [gate-binding] { gate-binding }
+    [gate-bulk] { gate-bulk }
+    [gate-bulk-limit] { gate-bulk-limit }
+    [gate-bulk-sum] { gate-bulk-sum }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
     [gate-class-unlink] { gate-class-unlink }

@@ -9,7 +9,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import ALREADY_SO, Effect, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.run_approved import refuse_unchanged
 from orchestrator.gate.bulk.sources import Candidate, Candidates, list_candidates, list_own_values, normalize_leaf
@@ -96,7 +96,8 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     if not items:
-        return refuse("gate-bulk-nothing", count=len(left), why=left[0].why.code, reason=left[0].why.model_dump(mode="json"))
+        already = sum(one.why.code in ALREADY_SO for one in left)
+        return refuse("gate-bulk-nothing", count=len(left), already=already, other=len(left) - already)
     reasons = {_build_reason_key(reason): reason for ask in asks for reason in _list_own_reasons(ask)}
     return BulkFile(
         title=_TITLES[candidates.verb][actor.locale].format(count=len(items)),

@@ -130,7 +130,7 @@ WITHOUT_MEANING = {
 WITHOUT_MEANING |= {"DefinitionSaved", "DefinitionPublished", "DefinitionSwitched", "DocumentChanged"}
 WITHOUT_MEANING |= {"MemoryWritten", "MemoryCleared", "QuestionShown", "AnswerDoubted"}
 WITHOUT_MEANING |= {"BlockOpened", "BlockResumed", "BlockConflicted", "BlockResolved", "BlockFinished", "BlockFailed", "BlockDismissed"}
-WITHOUT_MEANING |= {"WritesFrozen", "WritesReleased", "BudgetWarned", "AnswerGiven", "ConsoleEntered", "PolicySaved"}
+WITHOUT_MEANING |= {"WritesFrozen", "WritesReleased", "BudgetWarned", "AnswerGiven", "ConsoleEntered", "PolicySaved", "BulkFrozen"}
 
 histories = st.lists(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])), max_size=12)
 
