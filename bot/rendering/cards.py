@@ -12,7 +12,7 @@ from bot.rendering.batches import list_commands, render_commands, render_failed_
 from bot.rendering.card_reasons import evaluate_risk, list_reasons, render_reasons
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
-from orchestrator.domain.card_view import CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.preview.old_texts import shorten_line, shorten_preview
@@ -87,11 +87,15 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     preview, left_out = fit_preview(shortened, tr.locale) if view.is_cut else (shortened, 0)
     card_view = replace(view, preview=preview)
     changes = _render_lines(card_view) or join_blocks(render_commands(card_view, tr), "\n")
+    if preview.verb == BULK_VERB:
+        some = build_spans(tr.translate("card-bulk-some"))
+        changes = join_blocks([changes, join_blocks([some, *render_commands(card_view, tr)], "\n")], "\n\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
     blocks = [_render_head(view, tr), join_blocks([changes, more], "\n"), render_following(view.card, tr)]
     if view.card.is_waiting:
         if view.is_cut:
-            blocks.append(format_bold(tr.translate("card-cut-opened" if view.opened else "card-cut")))
+            code = "card-cut-opened" if view.opened else "card-bulk-cut" if preview.verb == BULK_VERB else "card-cut"
+            blocks.append(format_bold(tr.translate(code)))
         blocks.extend(render_waiting(view, tr))
     else:
         blocks.append(render_state(view, tr))
@@ -334,6 +338,8 @@ def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
 
 def render_details(view: CardView, tr: Translator) -> Spans:
     preview, card = view.preview, view.card
+    if preview.verb == BULK_VERB:  # its file beside it has every record
+        return build_spans(format_bold(render_heading(preview, card.method, tr)), "\n", tr.translate("card-bulk-file"))
     number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
     values = render_changes(view, tr)

@@ -255,6 +255,7 @@ class _Context(RunContext):
         self._outside.tell(Happening(kind=kind, place=self._find_place(node), **more))
 
     async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
+        del message
         self.names.add_message(key)
         check_reply(key, reply)
         if key not in self._playing.said:

@@ -98,7 +98,7 @@ async def _answer_card_button(row: InboxRow, command: Command, actor: Actor, ses
     elif shown_card is not None and is_merged(shown_card):
         rows.extend(build_plan_details_rows(session.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
     else:
-        rows.append(outbox.build_details_row(session.key, entry, session.now))
+        rows.append(await outbox.build_opened_row(session.key, entry, session.now, tools.gate.deps.bulk))
         if actor.role == "admin":
             rows.append(outbox.build_code_row(session.key, f"{entry.method}\n{dumps(mask_value(entry.params))}", session.now))
         if entry.is_waiting and must_be_opened(entry, actor.key):

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import is_shown_in_part
+from orchestrator.domain.card_view import BULK_VERB, is_shown_in_part
 from orchestrator.domain.outputs import Notice, Reply, SentFile
+from orchestrator.gate.call.kinds.bulk_methods import DIGEST
+from orchestrator.gate.call.ports import BulkFiles
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
 from state.journal.store import OutboxRow
@@ -34,6 +36,15 @@ def build_details_row(session: str, entry: Card, now: datetime, *, members: Sequ
     """`members` are the cards of a plan's steps."""
     body, *steps = (card.to_stored_without("params", "before", "provenance", "covers", "nonce") for card in (entry, *members))
     return build_row(session, "details", body | {"members": steps} if steps else body, now, "")
+
+
+async def build_opened_row(session: str, entry: Card, now: datetime, files: BulkFiles) -> OutboxRow:
+    """The whole call; of a change of many records with all that its file has."""
+    file = await files.load(str(entry.params.get(DIGEST) or "")) if (entry.preview or {}).get("verb") == BULK_VERB else None
+    if file is None:
+        return build_details_row(session, entry, now)
+    items = [item.shown.to_json() for item in file.items]
+    return build_details_row(session, entry.with_values(preview={**(entry.preview or {}), "items": items}), now)
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:

@@ -480,3 +480,8 @@ button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
 card-then = Then:
 button-again-step = ↻ Request { $number } again
+
+## A change of many records
+card-bulk-some = Some of them:
+card-bulk-file = Every record is in the file beside this.
+card-bulk-cut = Not all records are shown. Open the file with the button below first, then it can be carried out.

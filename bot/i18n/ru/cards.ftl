@@ -489,3 +489,8 @@ button-undo-step = ↩ Отменить { $number }
 button-check-step = 🔄 Проверить { $number }
 card-then = Затем:
 button-again-step = ↻ Запросить { $number }
+
+## Изменение многих записей
+card-bulk-some = Например:
+card-bulk-file = Все записи — в файле рядом.
+card-bulk-cut = Показаны не все записи. Сначала откройте файл кнопкой ниже, потом можно выполнить.

@@ -106,7 +106,7 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
         if may_see and entry is not None and group is not None:
             out.extend(build_plan_details_rows(actor.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
         elif may_see and entry is not None and entry.has_call:
-            out.append(outbox.build_details_row(actor.key, entry, session.now))
+            out.append(await outbox.build_opened_row(actor.key, entry, session.now, tools.gate.deps.bulk))
             if actor.role == "admin":
                 text = f"{entry.method}\n{dumps(mask_value(entry.params))}"
                 out.append(outbox.build_code_row(actor.key, text, session.now))

@@ -49,8 +49,9 @@ class _Bench:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Judged:
-    item: BulkItem | None
-    left: LeftRecord | None
+    item: BulkItem | None = None
+    left: LeftRecord | None = None
+    refusal: Refuse | None = None
     ask: Ask | None = None
 
 
@@ -83,6 +84,7 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
     items: list[BulkItem] = []
     left: list[LeftRecord] = []
     asks: list[Ask] = []
+    refusals: list[Refuse] = []
     for number, candidate in enumerate(candidates.rows):
         judged = await _judge(candidate, f"c{number + 1}", bench, known, is_undo=candidates.verb == "undo")
         if isinstance(judged, Refuse):
@@ -91,12 +93,15 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
             items.append(judged.item)
         if judged.left is not None:
             left.append(judged.left)
+            refusals += [judged.refusal] if judged.refusal is not None else []
         if judged.ask is not None:
             asks.append(judged.ask)
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     if not items:
         already = sum(one.why.code in ALREADY_SO for one in left)
+        if refusals and already == 0 and len({refusal.reason.code for refusal in refusals}) == 1:  # it is wrong for each in the same way
+            return refusals[0]
         return refuse("gate-bulk-nothing", count=len(left), already=already, other=len(left) - already)
     reasons = {_build_reason_key(reason): reason for ask in asks for reason in _list_own_reasons(ask)}
     return BulkFile(
@@ -134,21 +139,22 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
         verdict = refuse(CHANGED, entity=candidate.record[0], id=candidate.record[1])
     if isinstance(verdict, Refuse):
         title = build_command_label(fine, facts, why=verdict.reason.code).title
-        return _Judged(item=None, left=LeftRecord(record=name, title="" if title == "none" else title, why=verdict.reason))
-    amount = fields.find_value(candidate.row, "OPPORTUNITY", candidate.record[0])
+        return _Judged(left=LeftRecord(record=name, title="" if title == "none" else title, why=verdict.reason), refusal=verdict)
+    is_update = fine.spec.verb == "update"  # the sum of a record for which something else is made says nothing
+    amount = fields.find_value(candidate.row, "OPPORTUNITY", candidate.record[0]) if is_update else None
     item = BulkItem(
         key=key,
         record=name,
         method=fine.method,
         params=candidate.params,
         essence=leaf.essence,
-        before=dict(list_own_values(fine, candidate.row)) if fine.spec.verb == "update" else {},
+        before=dict(list_own_values(fine, candidate.row)) if is_update else {},
         shown=await build_item(replace(fine, key=key), facts, bench.reader),
         amount=str(amount) if fields.parse_number(amount or "") is not None else "",
         currency=str(fields.find_value(candidate.row, "CURRENCY_ID", candidate.record[0]) or ""),
-        since=_find_since(candidate),
+        since=_find_since(candidate) if is_update else "",
     )
-    return _Judged(item=item, left=None, ask=verdict if isinstance(verdict, Ask) else None)
+    return _Judged(item=item, ask=verdict if isinstance(verdict, Ask) else None)
 
 
 async def _find_facts(leaf: Call, candidate: Candidate, bench: _Bench, known: dict[str, Facts]) -> Facts:

@@ -52,6 +52,8 @@ _WRITTEN_FREELY: Final = re.compile(
 """Dates, codes, numbers and flags are nobody's words."""
 _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
 _REFERRED: Final = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
+_WRITTEN: Final = ("fields", "add")
+"""What a change of many records writes: its condition may be of anybody's words."""
 _PARENT: Final = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
 
@@ -70,7 +72,8 @@ def collect_consent_reasons(
     if provenance.prose and not (message is not None and _is_dictated(call, provenance)):
         yield ask("gate-taint-prose")
     if call.kind != "bitrix" and call.spec.entity != "reminder":
-        yield from _collect_borrowed(call, call.params, provenance)
+        written = {name: call.params[name] for name in _WRITTEN if name in call.params} if facts.bulk is not None else call.params
+        yield from _collect_borrowed(call, written, provenance)
         return
     yield from _collect_unnamed(call, provenance, facts, own_user)
     yield from _collect_borrowed(call, watched, provenance)
@@ -91,7 +94,7 @@ def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Not
 
 def _collect_replaced(call: Call, watched: JsonObject, facts: Facts) -> Iterator[Notice]:
     """Fields that hold something else now or could not be read; critical fields (`watched`) have reasons of their own."""
-    if call.spec.verb == "add" or call.spec.adds or call.target_created:
+    if call.spec.verb == "add" or call.spec.adds or call.target_created or facts.bulk is not None:  # its file shows what is replaced
         return
     if call.spec.verb != "update":
         if call.classes != (_SENT,):  # a message replaces nothing; it asks because people read it

@@ -1,29 +1,40 @@
-"""The card of a change of many records: how many, their sum, some of them, and what will not change and why."""
+"""The card of a change of many records: what changes over all of them, the extremes, some of them, and what stays as it is and why."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from orchestrator.domain.bulk import BulkFile
+from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
 from orchestrator.domain.card_view import BULK_VERB, FORM, Preview, PreviewLine
+from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.preview.format_values import Reader
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.money_format import NO_CURRENCY_BOOK, format_sum
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
+from orchestrator.language.text import quote
 
 _WORDS: Final = load_lexicon("bulk_card")
 _LEFT: Final = {name: _WORDS.read_titles(name) for name in ("already", "changed", "foreign", "gone", "other")}
-_KINDS: Final = {
-    "gate-already-so": "already",
+_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more")}
+_KINDS: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
+_REASONS: Final = {
+    **dict.fromkeys(ALREADY_SO, "already"),
     "gate-bulk-changed": "changed",
     "gate-not-yours": "foreign",
     "gate-not-found": "gone",
 }
 _MOST_NAMED: Final = 5
+_MOST_BEFORES: Final = 3
 _TITLE: Final = 40
 
 
-async def draw_bulk(file: BulkFile, call: Call, reader: Reader) -> Preview:
+async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Preview:
+    """With some of the records: all stand in the file. Without one, of what was refused, only what was asked for."""
+    if file is None:
+        return Preview(verb=BULK_VERB, method=call.method, form=FORM)
     book = await reader.names.load_currency_book() if file.sums else NO_CURRENCY_BOOK
     sums = [format_sum(Decimal(amount), code or None, locale=reader.locale, book=book) for code, amount in file.sums.items()]
     return Preview(
@@ -32,17 +43,80 @@ async def draw_bulk(file: BulkFile, call: Call, reader: Reader) -> Preview:
         method=call.method,
         count=len(file.items),
         sum=" + ".join(sums),
-        lines=_build_left_lines(file, reader),
+        lines=[*_build_change_lines(file, reader), *_build_extremes(file, reader, book), *_build_left_lines(file, reader)],
         items=[item.shown for item in file.list_samples()],
         form=FORM,
     )
 
 
-def _build_left_lines(file: BulkFile, reader: Reader) -> list[PreviewLine]:
-    lines = []
-    for code, records in file.group_left().items():
+def _build_change_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:
+    """By kind how many, or by field from what to what: «Ответственный: Анна (9), Вера (2) → Борис»."""
+    kinds = Counter(item.record.partition(":")[0] for item in file.items)
+    if len(kinds) > 1:
+        for kind, count in kinds.most_common():
+            yield PreviewLine(field=kind, name=_KINDS[kind][reader.locale] if kind in _KINDS else kind, after=str(count))
+    fields: dict[str, list[PreviewLine]] = {}
+    for item in file.items:
+        for line in item.shown.lines:
+            if not line.is_held:
+                fields.setdefault(line.name, []).append(line)
+    for name, lines in fields.items():
+        yield PreviewLine(
+            field=lines[0].field,
+            name=name,
+            before=_count_values([line.before for line in lines], reader),
+            after=_join_values(lines, reader),
+        )
+
+
+def _join_values(lines: Sequence[PreviewLine], reader: Reader) -> str:
+    values = Counter(line.after for line in lines)
+    return next(iter(values)) if len(values) == 1 else _count_values(list(values.elements()), reader)
+
+
+def _count_values(values: Sequence[str], reader: Reader) -> str:
+    """ "" where there was none before."""
+    counted = Counter(values)
+    if len(counted) == 1:
+        return values[0]
+    if len(counted) > 2 * _MOST_BEFORES:
+        return _TITLES["several"][reader.locale].format(count=len(counted))
+    named = [
+        f"{escape_text(value, locale=reader.locale, limit=_TITLE) or '—'} ({count})" for value, count in counted.most_common(_MOST_BEFORES)
+    ]
+    rest = len(values) - sum(count for _, count in counted.most_common(_MOST_BEFORES))
+    return ", ".join([*named, _TITLES["more"][reader.locale].format(count=rest)] if rest else named)
+
+
+def _build_extremes(file: BulkFile, reader: Reader, book: CurrencyBook) -> Iterator[PreviewLine]:
+    if len(file.items) < _MOST_NAMED:
+        return
+    if (largest := file.find_largest()) is not None:
+        amount = format_sum(Decimal(largest.amount), largest.currency or None, locale=reader.locale, book=book)
+        yield PreviewLine(field="largest", name=_TITLES["largest"][reader.locale], after=f"{_name(largest, reader)} — {amount}")
+    if (oldest := file.find_oldest()) is not None:
+        yield PreviewLine(
+            field="oldest", name=_TITLES["oldest"][reader.locale], after=f"{_name(oldest, reader)}, {_format_day(oldest.since, reader)}"
+        )
+
+
+def _name(item: BulkItem, reader: Reader) -> str:
+    return quote(escape_text(item.shown.title or item.record, locale=reader.locale, limit=_TITLE), reader.locale)
+
+
+def _format_day(since: str, reader: Reader) -> str:
+    try:
+        return reader.format_day(datetime.fromisoformat(since).date())
+    except ValueError:
+        return since
+
+
+def _build_left_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:
+    groups: dict[str, list[LeftRecord]] = {}
+    for record in file.left:
+        groups.setdefault(_REASONS.get(record.why.code, "other"), []).append(record)
+    for reason, records in groups.items():
         titles = [escape_text(one.title or one.record, locale=reader.locale, limit=_TITLE) for one in records[:_MOST_NAMED]]
-        more = f" +{len(records) - _MOST_NAMED}" if len(records) > _MOST_NAMED else ""
-        name = _LEFT[_KINDS.get(code, "other")][reader.locale]
-        lines.append(PreviewLine(field=code, name=name, after=f"{len(records)}: {', '.join(titles)}{more}"))
-    return lines
+        rest = len(records) - len(titles)
+        named = ", ".join([*titles, _TITLES["more"][reader.locale].format(count=rest)] if rest else titles)
+        yield PreviewLine(field=reason, name=_LEFT[reason][reader.locale], after=f"{len(records)} ({named})", is_held=True)

@@ -12,6 +12,7 @@ from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK
 from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.before_image import find_context_field
@@ -99,7 +100,7 @@ async def preview(
 ) -> Preview:
     """For the portal user `user`; dates in the year of `now` stand without it. Without a name the record's number is shown."""
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
-    if facts.bulk is not None:
+    if call.kind == BULK:
         return await draw_bulk(facts.bulk, call, reader)
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
