@@ -454,7 +454,8 @@ class Gate:
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         only_planned = case.mode == "shadow" and call.reads_only
         slot, deps = case.effect.slot, self._deps
-        facts = Facts(by_webhook=deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, deps)
+        part = bool(case.effect.part_of)
+        facts = Facts(by_webhook=deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, deps, is_part=part)
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
             await complete_facts(facts, call, case.actor, slot=slot, place=slot, deps=deps, ledger=case.ledger),

@@ -1,10 +1,14 @@
 """Starts the runs that carry out frozen files, and reads these files, their records and what such a run has done."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Final
 
 from pydantic import ValidationError
 
+from bitrix.bulk.bulk import list_all
+from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
 from orchestrator.domain.bulk import BULK, BulkFile, BulkItem
@@ -76,6 +80,13 @@ def build_run_key(effect_id: str) -> str:
     return f"{PREFIX}{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
 
+def _parse(text: str) -> BulkFile | None:
+    try:
+        return BulkFile.model_validate(loads(text))
+    except (ValueError, ValidationError):
+        return None
+
+
 class PortalBulkFiles:
     """See `orchestrator.gate.call.ports.BulkFiles`."""
 
@@ -90,9 +101,8 @@ class PortalBulkFiles:
         text = await self._store.load_blob(digest) if digest else None
         if text is None or hash_text(text) != digest:
             return None
-        try:
-            file = BulkFile.model_validate(loads(text))
-        except (ValueError, ValidationError):
+        file = await asyncio.to_thread(_parse, text)
+        if file is None:
             return None
         while len(self._files) >= _KEPT:
             del self._files[next(iter(self._files))]
@@ -100,10 +110,24 @@ class PortalBulkFiles:
         return file
 
     async def read_records(self, call: Call, most: int) -> Sequence[JsonObject] | Rejected:
-        rows = await self._reads.load_rows(call.method, call.params, limit=most + 1)
+        rows = await self._read_rows(call, most + 1)
         if ignored := find_ignored_field(call, rows):
             detail = f"the portal left out the condition on {ignored}: rows contradict it, so nothing is changed by it"
             return Rejected(code=FILTER_IGNORED, detail=detail, args={"field": ignored})
+        return rows
+
+    async def _read_rows(self, call: Call, most: int) -> list[JsonObject]:
+        """In ranges of ids, which takes a few requests for thousands of records; by pages where the filter does not allow it."""
+        params = {name: value for name, value in call.params.items() if name != "order"}
+        rows: list[JsonObject] = []
+        try:
+            async with aclosing(list_all(self._reads.client, call.method, params, priority=Priority.INTERACTIVE)) as found:
+                async for row in found:
+                    rows.append(row)
+                    if len(rows) >= most:
+                        break
+        except ValueError:
+            return await self._reads.load_rows(call.method, call.params, limit=most)
         return rows
 
     async def read_run(self, run: str) -> Sequence[BulkItem] | None:

@@ -16,6 +16,8 @@ from state.stored import JsonObject
 _T = TypeVar("_T", bound=Frozen)
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "agent"
+PROTOCOL: Final = ("protocol.md", "numbers.md", "many.md")
+"""How the model writes its steps, one after another."""
 _EXAMPLES_HEAD: Final = (
     "# Examples\n"
     "What a person writes, and your whole answer. "
@@ -74,7 +76,7 @@ def load_agent_texts(folder: Path = FOLDER) -> AgentTexts:
     """Raises SettingsError that names a missing or wrong file."""
     return AgentTexts(
         constitution=_read_text(folder / "constitution.md"),
-        protocol=fill_date_forms(f"{_read_text(folder / 'protocol.md')}\n\n{_read_text(folder / 'numbers.md')}"),
+        protocol=fill_date_forms("\n\n".join(_read_text(folder / name) for name in PROTOCOL)),
         methods=_read(MethodTexts, folder / "methods.yaml"),
         examples=[_read_example(path) for path in sorted((folder / "examples").glob("*.yaml"))],
     )

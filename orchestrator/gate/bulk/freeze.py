@@ -32,7 +32,7 @@ from state.events.bulk import BulkFrozen
 from state.stored import JsonObject
 
 _TITLES: Final = {verb: load_lexicon("bulk_card").read_titles("titles", verb) for verb in ("update", "add", "handover", "undo")}
-_AT_ONCE: Final = 50
+_AT_ONCE: Final = 5
 """Records between two pauses for other work."""
 CHANGED: Final = "gate-bulk-changed"
 _INSIDE: Final = frozenset({"W"})
@@ -70,7 +70,7 @@ async def freeze(call: Call, effect: Effect, *, actor: Actor, deps: GateDeps, le
         return build_read_refusal(error)
     if isinstance(file, Refuse):
         return file
-    text = file.to_text()
+    text = await asyncio.to_thread(file.to_text)
     digest = hash_text(text)
     await ledger.buffer(BulkFrozen(effect_id=str(call.params[MARK]), file=digest), actor=actor.key, blobs={digest: text})
     await ledger.flush()  # what a card covers is stored before it is shown

@@ -35,8 +35,13 @@ _LONGEST_ID = 9
 NOTHING_MADE: Final[Mapping[Target, JsonObject]] = {}
 
 
-async def fetch_facts(call: Call, actor: Actor, deps: GateDeps, *, made: Mapping[Target, JsonObject] = NOTHING_MADE) -> Facts:
-    """`made` are records that are not there yet, as they will be. Raises BitrixError if a record cannot be read."""
+async def fetch_facts(
+    call: Call, actor: Actor, deps: GateDeps, *, made: Mapping[Target, JsonObject] = NOTHING_MADE, is_part: bool = False
+) -> Facts:
+    """`made` are records that are not there yet, as they will be, or that were read just now.
+
+    `is_part`: of an approved file, whose people were looked up when it was frozen. Raises BitrixError if a record cannot be read.
+    """
     if call.kind != "bitrix":
         return await _fetch_other_facts(call, actor, deps)
     needed = tuple(target for target in find_needed_records(call, actor) if target not in made)
@@ -60,7 +65,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps, *, made: Mapping
         field_lists=known.field_lists,
         by_webhook=deps.is_by_webhook(call),
         value_lists=await value_kinds.load_value_lists(call, known, deps.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_people(call, actor, known), deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_people(call, actor, known), deps.records.reference, fresh=not is_part),
     )
 
 
@@ -155,15 +160,15 @@ async def _load_first_stages(call: Call, records: PortalReader) -> Mapping[str, 
         return {}
 
 
-async def _find_dismissed(people: frozenset[int], known: Reference) -> frozenset[int]:
+async def _find_dismissed(people: frozenset[int], known: Reference, *, fresh: bool) -> frozenset[int]:
     try:
         match sorted(people):
             case []:
                 return frozenset()
-            case [one]:
+            case [one] if fresh:
                 return frozenset() if await known.is_active(one) else people
             case several:  # one request for all: a batch may name fifty
-                rows = await known.load_users(fresh=True)
+                rows = await known.load_users(fresh=fresh)
                 cut = len(rows) >= MOST_USERS
                 here = [is_employed(rows[number]) if number in rows else cut and await known.is_active(number) for number in several]
                 return frozenset(number for number, works in zip(several, here, strict=True) if not works)
