@@ -181,9 +181,10 @@ class Player:
             now.shown.append(Shown("toast", tr.translate_notice(Notice.model_validate(row.body["notice"])), []))
             return
         letter = build_message(row, tr)
-        text = "\n".join([*(piece[0] for piece in letter.pieces), *(f"<{one.name}>" for one in letter.files)])
+        pieces = [*letter.pieces, *([letter.picture.caption] if letter.picture else [])]
+        text = "\n".join([*(piece[0] for piece in pieces), *(f"<{one.name}>" for one in letter.files)])
         key = row.key or row.id
-        links = Message.model_construct(entities=[entity for piece in letter.pieces for entity in piece[1]], caption_entities=None)
+        links = Message.model_construct(entities=[entity for piece in pieces for entity in piece[1]], caption_entities=None)
         one = Shown(row.kind, text, list(_list_buttons(letter.markup)), key in self._messages, list_linked_records(links))
         self._messages.pop(key, None)
         self._messages[key] = one
