@@ -21,14 +21,13 @@ from bot.composition.portal import Portal, build_portal
 from bot.composition.tool_services import build_service_clients
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings.loading import hide_secrets
-from orchestrator.directory.answers import AskedDate, ColumnedTable, DatedParams, GroupedView, OutcomeView, Resolution, Unresolved
+from orchestrator.directory.answers import AskedDate, ColumnedTable, DatedParams, OutcomeView, Resolution, Unresolved
 from orchestrator.directory.created_references import place_created
 from orchestrator.directory.current_records import CURRENT, list_current
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lead_conversion import Conversion, CustomerQuestion, LeadConverter
 from orchestrator.directory.list_columns import ViewContext, add_columns
-from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
@@ -167,16 +166,11 @@ def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:
 
 
 def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """A list with more columns, or counted by a field."""
-
     async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
         context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
         return await add_columns(outcome, table, columns, context)
 
-    async def grouped(*, outcome: Outcome, by: str, actor: Actor) -> GroupedView:
-        return await group_list(outcome, by, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
-
-    return {"columns": columns, "group": grouped}
+    return {"columns": columns}
 
 
 def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:

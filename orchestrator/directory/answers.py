@@ -154,17 +154,6 @@ class ColumnedTable:
     unknown: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupedView:
-    """Without a table, `trouble` tells the model why. `prose`: text of others stands in the labels."""
-
-    rows: tuple[JsonObject, ...] = ()
-    table: Table | None = None
-    labels: tuple[str, ...] = ()
-    prose: bool = False
-    trouble: str = ""
-
-
 def build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
     """`code` is that of the question, such as "nearest-user"."""
     return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)

@@ -202,8 +202,6 @@ class Effect(Frozen):
     """A call that might change anything is refused, whatever the policy allows."""
     is_trial: bool = False
     """Only asks what the gate would refuse: any other call is planned, and not made."""
-    is_count: bool = False
-    """A list whose rows are only counted: none becomes the record that is spoken of."""
     is_computed: bool = False
     """From records: once these have changed, the call is refused."""
     came_back: bool = False

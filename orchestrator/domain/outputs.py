@@ -57,7 +57,7 @@ class Passage(Frozen):
     text: str
 
 
-class Table(Frozen):
+class Table(View):
     """Code counts and sums, over all records; the first `shown` are listed."""
 
     kind: Literal["table"] = "table"
@@ -68,17 +68,16 @@ class Table(Frozen):
     columns: tuple[str, ...] = ()
     heading: str = ""
     is_grouped: bool = False
-    """Rows are groups; `total` counts records, `shown` groups."""
+    """Of answers that are older than reports: rows are groups, `total` counts records, `heading` names the first column."""
     is_prose: bool = False
     """The labels are anybody's words: no later prompt shows them."""
-    groups: int = 0
     first: int = 1
     place: str = ""
     """As the model names the step: "2.1" is step 1 of iteration 2."""
 
     def count_seen(self, *, has_file: bool) -> int:
         """`has_file`: the channel sends a long list as a file, too."""
-        if self.is_grouped or len(self.rows) <= MOST_ROWS:
+        if len(self.rows) <= MOST_ROWS:
             return len(self.rows)
         return FIRST_ROWS if has_file else MOST_ROWS
 

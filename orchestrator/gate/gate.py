@@ -482,7 +482,6 @@ class Gate:
             before=build_before_image(call, facts),
             named=name,
             is_computed=case.effect.is_computed,
-            is_count=case.effect.is_count,
         )
 
 

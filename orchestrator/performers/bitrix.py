@@ -19,7 +19,6 @@ from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused, Unreada
 from bitrix.limits.askers import ask_for, find_asker
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.labels import parse_amount
-from orchestrator.directory.list_groups import join_conditions
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
@@ -92,7 +91,7 @@ async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], to
 async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> ListSums:
     _, amount_name, currency_name = names
     params = {
-        name: join_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
+        name: _join_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
     }
     params["select"] = list(names)
     sums: dict[str, Decimal] = {}
@@ -108,6 +107,12 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
                 currency = str(row.get(currency_name) or "")
                 sums[currency] = sums.get(currency, Decimal(0)) + amount
     return ListSums(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
+
+
+def _join_conditions(conditions: object) -> object:
+    """So that a condition on ids can be added with AND: conditions joined by OR are wrapped."""
+    joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
+    return {"0": conditions} if joined else conditions
 
 
 _CLOCKS_DIFFER: Final = timedelta(minutes=10)

@@ -63,7 +63,6 @@ class TextGuard:
     def _mask_table(self, table: Table) -> Table:
         return table.model_copy(
             update={
-                "heading": self.secrets.mask(table.heading),
                 "columns": tuple(map(self.secrets.mask, table.columns)),
                 "rows": tuple(
                     row.model_copy(update={"label": self.secrets.mask(row.label), "cells": tuple(map(self.secrets.mask, row.cells))})

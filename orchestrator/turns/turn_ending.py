@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.outputs import Notice, Reply, ReportPart, Row, Table, Text
+from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
 from orchestrator.engines.base import ListSource, TurnEnd, TurnInput
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.undo import undo_policy
@@ -196,16 +196,9 @@ def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> List
 
 def read_shown_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
     seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
-    rows = tuple(ShownRow(row.target, _write_label(row, table)) for row in seen)
-    total = table.groups if table.is_grouped else table.total
-    shown_list = ShownList(place=table.place, total=max(total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
+    rows = tuple(ShownRow(row.target, "" if table.is_prose else row.label) for row in seen)
+    shown_list = ShownList(place=table.place, total=max(table.total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
     return replace(shown_list, method=source.method, params=source.params, by=source.by) if source is not None else shown_list
-
-
-def _write_label(row: Row, table: Table) -> str:
-    if table.is_prose:
-        return ""
-    return " · ".join((row.label, *row.cells)) if table.is_grouped else row.label
 
 
 def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:

@@ -121,7 +121,7 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
         return _build_report(reports[0], reply, safe, tr)
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
-    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS and not table.is_grouped)
+    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
     return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), build_reply_keyboard(reply, tr), files, tr)
 
 
@@ -171,7 +171,7 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
     caption = (
         tr.translate("file-has-all", rows=rows) if rows >= table.total else tr.translate("file-has-part", rows=rows, total=table.total)
     )
-    sheet = build_sheet(table, heading=table.heading or tr.translate("file-record"))
+    sheet = build_sheet(table, heading=tr.translate("file-record"))
     return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
 
 

@@ -269,11 +269,11 @@ class _Turn:
         result = self._results[number] = await self._ctx.submit(effect)
         source = (
             ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
-            if is_listable(step.method, planned.group_by) and not planned.limit
+            if is_listable(step.method) and not planned.limit
             else None
         )
         self._work.add_namesakes(planned.namesakes)
-        read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source, limit=planned.limit)
+        read_as = turn_work.ReadAs(page=planned.page, source=source, limit=planned.limit)
         changes = self._ctx.count_changes(effect)
         return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as, changes=changes)
 
@@ -281,7 +281,7 @@ class _Turn:
         step = planned.step
         return Effect(
             method=step.method,
-            params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
+            params=complete_select(step.method, step.params),
             comment=step.comment,
             provenance=self._work.build_provenance(list_placed_records(self._work, self._words)),
             requires_confirmation=step.requires_confirmation,
@@ -289,7 +289,6 @@ class _Turn:
             confirmation_decision=step.confirmation_decision,
             withdraws=planned.replaces,
             slot=planned.slot,
-            is_count=bool(planned.group_by),
         )
 
     async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:

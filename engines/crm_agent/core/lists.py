@@ -7,7 +7,6 @@ from typing import Final
 
 from engines.crm_agent.core.turn_work import Page, ReadList, TurnWork
 from orchestrator.directory.answers import ColumnedTable, Unresolved
-from orchestrator.directory.list_groups import FORMS
 from orchestrator.directory.outcome_view import OWN_RECORDS
 from orchestrator.domain.outputs import Notice, Table, Text
 from orchestrator.domain.own_reads import NEXT
@@ -45,14 +44,18 @@ def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> Nex
     return NextPage(step=step, page=Page(first=last + 1, hidden=cut_list.first - 1, seen=seen))
 
 
-def is_listable(method: str, group_by: str) -> bool:
-    return not group_by and method.lower().endswith(".list") and OWN_RECORDS.fullmatch(method) is not None
+def is_listable(method: str) -> bool:
+    return method.lower().endswith(".list") and OWN_RECORDS.fullmatch(method) is not None
 
 
 _NONE: Final = Notice(code="no-next-page")
 
 
-GROUP_BY: Final = "group_by"
+_GROUPS: Final = "group_by"
+"""Of a report; models write it into lists, too."""
+_COUNTED_BY_REPORTS: Final = (
+    'group_by belongs to the step report, which counts: {"method":"report","params":{"of":"deals","where":"open","group_by":"person"}}'
+)
 LIMIT: Final = "limit"
 _MOST: Final = 500
 _LONGEST: Final = 5
@@ -76,15 +79,6 @@ _TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "C
 """Read of tasks if the step selects nothing: the portal would give only ids."""
 
 
-def split_group(step: Step) -> tuple[Step, str]:
-    """ "" if the step names no field to group by, or several."""
-    by = step.params.get(GROUP_BY)
-    by = by[0] if isinstance(by, list) and len(by) == 1 else by
-    if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
-        return step, ""
-    return replace(step, params={name: value for name, value in step.params.items() if name != GROUP_BY}), by.strip()
-
-
 def split_limit(step: Step) -> tuple[Step, int]:
     """0 for no limit, or one that is no whole number from 1 to 500."""
     limit = step.params.get(LIMIT)
@@ -96,21 +90,15 @@ def split_limit(step: Step) -> tuple[Step, int]:
 
 
 def find_misuse(step: Step) -> Unresolved | None:
-    """Of a `group_by` or `limit` that could not be split off."""
-    is_list = step.method.lower().endswith(".list")
-    if GROUP_BY in step.params:
-        cure = (
-            f"group_by takes one field at a time: {FORMS}"
-            if is_list
-            else "group_by stands beside the filter of a list, such as crm.deal.list"
-        )
-        return Unresolved(notice=Notice(code="list-group-unclear"), detail=cure)
-    if LIMIT in step.params and is_list:
+    """Of a `limit` that could not be split off, or of the `group_by` of a report."""
+    if _GROUPS in step.params:
+        return Unresolved(notice=Notice(code="list-group-unclear"), detail=_COUNTED_BY_REPORTS)
+    if LIMIT in step.params and step.method.lower().endswith(".list"):
         return Unresolved(notice=Notice(code="list-limit-unclear"), detail=f"limit is a whole number from 1 to {_MOST}")
     return None
 
 
-def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:
+def complete_select(method: str, params: JsonObject) -> JsonObject:
     """Add the fields that code needs to `select`."""
     name = method.lower()
     needed = _FIELDS.get(name)
@@ -121,8 +109,6 @@ def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> Jso
     select = params.get("select")
     if not isinstance(select, list) or "*" in select:
         return params
-    if is_grouped and name not in {"tasks.task.list", "crm.activity.list"}:
-        return {key: value for key, value in params.items() if key != "select"}
     have = {_flatten(one) for one in select}
     if name == "crm.activity.list" and "subject" not in have:  # the provider says who may have written the subject
         return params
@@ -210,7 +196,7 @@ def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> t
 
 
 async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str]) -> tuple[Table, Sequence[str]]:
-    if read.table.is_grouped or not read.table.rows or not (columns or read.table.is_prose):
+    if not read.table.rows or not (columns or read.table.is_prose):
         return read.table, ()
     columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)
     return columned_table.table, columned_table.unknown

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from engines.crm_agent.core import bulk_step
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
-from engines.crm_agent.core.lists import find_misuse, find_next_page, split_group, split_limit
+from engines.crm_agent.core.lists import find_misuse, find_next_page, split_limit
 from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, list_namesakes, means_all, replace_references
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
@@ -66,15 +66,14 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         if waiting is not None and model_step.method == WITHDRAW:
             settled.append(PlannedStep(slot=slot, step=build_withdrawal(waiting), replaces=waiting.confirmation_id))
             continue
-        step, group_by = split_group(model_step if waiting is None else await build_changed(ctx, waiting, model_step, work))
-        step, limit = split_limit(step)
+        step, limit = split_limit(model_step if waiting is None else await build_changed(ctx, waiting, model_step, work))
         settled_step = await _settle_step(ctx, work, step=step, slot=slot)
         if not isinstance(settled_step, NameQuestion):
             settled_step = await _settle_customers(ctx, work, settled_step)
         if isinstance(settled_step, NameQuestion):
             return settled_step
         replaces = waiting.confirmation_id if waiting is not None else ""
-        settled.append(replace(settled_step, replaces=replaces, group_by=group_by, limit=limit))
+        settled.append(replace(settled_step, replaces=replaces, limit=limit))
     checked = await check_following(ctx, settled, work.build_provenance())
     await _record_plan(ctx, work, iteration=iteration, settled=checked)
     return checked
@@ -327,7 +326,6 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
             replaces=entry.replaces,
             namesakes=entry.namesakes,
-            group_by=split_group(step)[1],
             limit=split_limit(step)[1],
         )
         for number, (step, entry) in pairs

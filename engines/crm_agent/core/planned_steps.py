@@ -28,8 +28,6 @@ class PlannedStep:
     problem: Unresolved | None = None
     dates: tuple[str, ...] = ()
     namesakes: JsonObject = field(default_factory=dict)
-    group_by: str = ""
-    """Counts the list by this field; "" for none."""
     limit: int = 0
     """Rows from the beginning; 0 for all."""
     page: Page | None = None

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from engines.crm_agent.core.message_orders import read_message
 from engines.crm_agent.core.setbacks import WITHDRAWN, StepResult
-from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
+from orchestrator.directory.answers import OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
@@ -267,7 +267,6 @@ def build_skipped_line() -> ObservationLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAs:
-    group_by: str = ""
     page: Page | None = None
     source: ListSource | None = None
     limit: int = 0
@@ -317,8 +316,6 @@ async def _observe_success(ctx: TurnContext, work: TurnWork, *, number: int, out
     if outcome.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
         work.notices.append(outcome.reason)
     details = await _learn(ctx, work, number=number, outcome=outcome, read_as=read_as)
-    if (trouble := details.get("trouble")) is not None:
-        return ObservationLine(status="refused", told={"text": trouble})
     details = {**details, "decided": outcome.decided} if outcome.decided else details
     done = frozenset(item.key for item in outcome.commands if item.status == "success") if outcome.commands else None
     return ObservationLine(status="ok", told=details, done_keys=done)
@@ -327,8 +324,6 @@ async def _observe_success(ctx: TurnContext, work: TurnWork, *, number: int, out
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, read_as: ReadAs) -> JsonObject:
     if outcome.created:
         work.targets.add(outcome.created)
-    if read_as.group_by:
-        return await _learn_groups(ctx, work, number=number, outcome=outcome, by=read_as.group_by)
     page, wanted_rows = read_as.page, read_as.cut(outcome)
     seen: OutcomeView = await ctx.query("present", outcome=wanted_rows, actor=ctx.actor)
     work.labels.extend(seen.labels)
@@ -385,16 +380,3 @@ def list_texts(value: object) -> list[str]:
     if isinstance(value, list | tuple):
         return [text for item in value for text in list_texts(item)]
     return [value] if isinstance(value, str) else []
-
-
-async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, by: str) -> JsonObject:
-    seen: GroupedView = await ctx.query("group", outcome=outcome, by=by, actor=ctx.actor)
-    work.labels.extend(seen.labels)
-    if seen.prose:
-        work.prose = True
-        work.add_texts(list_texts(seen.rows))
-    if seen.table is None:
-        return {"trouble": seen.trouble}
-    work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
-    details = {"groups": list(seen.rows), "total": seen.table.total, "sum": seen.table.sum_text}
-    return {key: value for key, value in details.items() if value != ""}

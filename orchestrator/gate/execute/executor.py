@@ -83,7 +83,6 @@ class Order:
     is_computed: bool = False
     reader: Reader | None = None
     """For whom it is told what the portal made of the call; None tells it by codes."""
-    is_count: bool = False
 
     @property
     def call_class(self) -> str:
@@ -102,8 +101,6 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
         performed = Rejected(code=code, detail=performed.detail, foreign_text=performed.foreign_text)
     elif isinstance(performed, Succeeded) and performed is not answered:
         performed = Rejected(code=_NO_ANSWER, detail=performed.note)
-    if isinstance(performed, Succeeded) and order.is_count:
-        performed = replace(performed, changes=performed.changes.model_copy(update={"objects": {}, "links": {}}))
     event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
     outcome = _build_outcome(order, performed)
     if isinstance(event, CallSucceeded):

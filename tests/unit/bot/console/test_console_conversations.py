@@ -288,3 +288,26 @@ async def test_a_report_that_the_api_answered_with_stands_as_a_picture(made: Con
     page = await made.open("/conversations/http:site:1", OLGA)
     assert len([one for one in page.elements if "picture" in one.classes]) == 2
     assert page.has("Выручка по менеджерам")
+
+
+async def test_an_answer_of_before_reports_stands_as_it_was_given(made: ConsoleWorld) -> None:
+    """Such a list was counted by a field: its rows are groups, and their first column has a heading."""
+    rows = [
+        {"label": "Борис", "url": "", "target": "user:8", "cells": ["17", "6 080 000 ₽"]},
+        {"label": "не указано", "url": "", "target": "", "cells": ["2", "—"]},
+    ]
+    table = {
+        "kind": "table", "rows": rows, "shown": 2, "total": 19, "sum_text": "6 080 000 ₽", "columns": ["Количество", "Сумма"],
+        "heading": "Менеджер", "is_grouped": True, "is_prose": False, "groups": 2, "first": 1, "place": "1.1",
+    }  # fmt: skip
+    body = {**Reply().model_dump(mode="json"), "parts": [{"kind": "text", "text": "По менеджерам:"}, table]}
+    put(
+        made.world,
+        "http:site:1",
+        MessageReceived(turn_id="t1", text="сколько сделок по менеджерам"),
+        AnswerGiven(cause="t1", kind="reply", outbox_key="", body=body),
+    )
+    page = await made.open("/conversations/http:site:1", OLGA)
+    assert page.has("Менеджер · Количество · Сумма")
+    assert page.has("2. не указано · 2 · —")
+    assert page.has("Всего 19 на 6 080 000 ₽")

@@ -8,9 +8,8 @@ import pytest
 
 from engines.crm_agent.core.lists import complete_select
 from engines.crm_agent.core.prompt import format_history_line
-from orchestrator.directory.answers import Ambiguous, GroupedView, Option, OutcomeView, Unresolved
-from orchestrator.domain.outputs import Notice, Row, Table
-from state.events.conversation import PlanRecorded
+from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Unresolved
+from orchestrator.domain.outputs import Notice, Table
 from state.model.session_state import HistoryLine
 from state.model.shown_lists import ShownList, ShownRow
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, done, reply, run, step
@@ -146,50 +145,18 @@ async def test_a_cut_list_says_how_much_the_model_sees() -> None:
 ])  # fmt: skip
 def test_code_selects_what_it_needs(method: str, params: dict[str, Any], selected: Any) -> None:
     """Label and sum need no names of fields from the model; what it selected stays."""
-    assert complete_select(method, params, is_grouped=False).get("select") == selected
+    assert complete_select(method, params).get("select") == selected
 
 
-async def test_a_group_survives_a_restart_and_is_never_sent() -> None:
-    """The recorded plan has clean parameters; the field to group by is read from the answer again."""
+async def test_a_plan_of_before_reports_that_counted_a_list_reads_it() -> None:
+    """Its parameters were recorded without the field, and a restart gives them no error."""
+    entry = {"method": "crm.deal.list", "params": {"filter": {"CLOSED": "N"}}}
     asked = step("crm.deal.list", filter={"CLOSED": "N"}, group_by="person")
-    for plans in (
-        {},
-        {
-            1: {
-                "turn_id": "t1",
-                "iteration": 1,
-                "mode": "full",
-                "steps": [{"method": "crm.deal.list", "params": {"filter": {"CLOSED": "N"}}}],
-            }
-        },
-    ):
-        table = Table(rows=(Row(label="Анна", cells=("2",)),), total=2, is_grouped=True, groups=1)
-        ctx = Grouping(GroupedView(rows=({"group": "Анна", "count": 2},), table=table), asked, plans)
-        end = await run(ctx)
-        assert ctx.effects[0].params == {"filter": {"CLOSED": "N"}}
-        assert '"groups": [{"count": 2, "group": "Анна"}]' in ctx.prompt()[-1]["content"]
-        assert end.reply.parts == (table.model_copy(update={"place": "1.1"}),)
-        assert not [event for event in ctx.events if isinstance(event, PlanRecorded) and "group_by" in str(event.steps)]
-
-
-async def test_a_group_of_words_of_others_taints() -> None:
-    """And why a list cannot be grouped is told to the model."""
-    ctx = Grouping(GroupedView(labels=("x",), prose=True, trouble="no field NOPE"), step("crm.deal.list", group_by="NOPE"), {})
+    plans = {1: {"turn_id": "t1", "iteration": 1, "mode": "full", "steps": [entry]}}
+    ctx = Fake(reply(asked), reply(text="[[list 1]]"), plans=plans, present=deque([OutcomeView(table=TABLE)]))
     end = await run(ctx)
-    assert "no field NOPE" in ctx.prompt()[-1]["content"]
-    assert ctx.requests[-1].prose
-    assert end.is_foreign
-
-
-class Grouping(Fake):
-    """A context whose list is grouped as given."""
-
-    def __init__(self, view: GroupedView, asked: dict[str, Any], plans: dict[int, Any]) -> None:
-        super().__init__(reply(asked), reply(text="[[list 1]]" if view.table else "Не вышло."), plans=plans)
-        self._view = view
-
-    async def query(self, name: str, **args: Any) -> Any:
-        return self._view if name == "group" else await super().query(name, **args)
+    assert [effect.params for effect in ctx.effects] == [{"filter": {"CLOSED": "N"}}]
+    assert end.reply.parts == (TABLE.model_copy(update={"place": "1.1"}),)
 
 
 async def test_a_question_without_records_keeps_the_numbers() -> None:

@@ -1,11 +1,11 @@
-"""Steps that read lists: how many rows of them are wanted, and by which field they are counted."""
+"""Steps that read lists: how many rows of them are wanted, and that counting is the work of reports."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.lists import find_misuse, split_group, split_limit
+from engines.crm_agent.core.lists import split_limit
 from orchestrator.engines.crm_agent.blocks import Step
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 
@@ -35,14 +35,11 @@ def test_only_lists_have_a_limit() -> None:
 @pytest.mark.parametrize(
     ("method", "params", "words"),
     [
-        ("crm.deal.list", {"group_by": ["person", "source"]}, "group_by takes one field at a time: person, stage, source"),
-        ("crm.deal.list", {"group_by": {"a": "person"}}, "group_by takes one field at a time"),
-        ("crm.deal.list", {"group_by": ""}, "group_by takes one field at a time"),
-        ("crm.deal.get", {"id": 481, "group_by": "person"}, "group_by stands beside the filter of a list"),
+        ("crm.deal.list", {"filter": {"CLOSED": "N"}, "group_by": "person"}, "group_by belongs to the step report, which counts: "),
+        ("tasks.task.list", {"group_by": ["person", "source"], "limit": 3}, "group_by belongs to the step report, which counts: "),
+        ("crm.deal.get", {"id": 481, "group_by": ""}, "group_by belongs to the step report, which counts: "),
         ("crm.deal.list", {"limit": "many"}, "limit is a whole number from 1 to 500"),
         ("crm.deal.list", {"limit": 1000}, "limit is a whole number from 1 to 500"),
-        ("crm.activity.list", {"group_by": "person"}, "group_by is for lists of CRM records and tasks, with person, stage"),
-        ("crm.deal.list", {"group_by": "mood"}, "these records have no field mood; group_by takes person, stage"),
         ("list.next", {"limit": 20}, "list.next has no parameters"),
         ("method.help", {"name": "crm.deal.add"}, "it takes: method"),
         ("history.of", {"user": 7}, "as one of deal, lead, contact, company, task"),
@@ -71,11 +68,11 @@ async def test_what_a_step_of_code_cannot_do_is_an_error_that_says_what_it_can(
     assert ("no parameter" in observed) is ("no parameter" in words)
 
 
-@pytest.mark.parametrize("params", [{"group_by": ["person", "source"]}, {"limit": 0}])
+@pytest.mark.parametrize("params", [{"group_by": "person"}, {"limit": 0}])
 async def test_a_list_that_was_read_rightly_then_is_told_without_the_first_try(world: World, params: Mapping[str, Any]) -> None:
     """What the model mended is none of the person's business; nothing is said to be not made."""
     session = await world.session()
-    world.model.will(reply(step("crm.deal.list", params)), reply(step("crm.deal.list", {"group_by": "person"})), reply(text="[[list 1]]"))
+    world.model.will(reply(step("crm.deal.list", params)), reply(step("crm.deal.list", {"limit": 3})), reply(text="[[list 1]]"))
     await world.turn(session, message("сколько сделок у кого?"))
     (row,) = [row for row in world.outbox() if row.body.get("turn_id")]
     assert [notice["code"] for notice in row.body["notices"]] == ["only-own"]
@@ -100,31 +97,6 @@ async def test_a_list_that_leaves_out_the_others_who_were_asked_for_says_so(
     await world.turn(session, message("сделки мои и Веры"))
     (row,) = [row for row in world.outbox() if row.body.get("turn_id")]
     assert [notice["code"] for notice in row.body["notices"]] == codes
-
-
-@pytest.mark.parametrize("by", ["person", ["person"], [" person "]])
-def test_one_field_in_a_list_is_one_field(by: object) -> None:
-    """Models write both."""
-    found, field = split_group(Step(method="crm.deal.list", params={"group_by": by}, comment=""))
-    assert (found.params, field, find_misuse(found)) == ({}, "person", None)
-
-
-async def test_only_rows_that_are_shown_become_the_record_spoken_of(world: World) -> None:
-    """A count that happened to have one record does not; nor does it take away the one that was spoken of."""
-    session = await world.session()
-    one = {"filter": {"TITLE": "Вектор"}}
-    await world.submit(session, effect("crm.deal.list", one, is_count=True, slot="t1/1/1"))
-    assert session.state.agent.objects.get("current_deal_id") is None
-    await world.submit(session, effect("crm.deal.get", {"id": 481}, slot="t1/1/2"))
-    await world.submit(session, effect("crm.deal.list", one, is_count=True, slot="t1/1/3"))
-    assert session.state.agent.objects["current_deal_id"] == 481
-    await world.submit(session, effect("crm.deal.list", one, slot="t1/1/4"))
-    assert session.state.agent.objects["current_deal_id"] == 482
-    world.model.will(
-        reply(step("crm.deal.get", {"id": 481})), reply(step("crm.deal.list", {**one, "group_by": "person"})), reply(text="1.")
-    )
-    await world.turn(session, message("сколько сделок Вектор?"))
-    assert session.state.agent.objects["current_deal_id"] == 481
 
 
 async def test_the_rest_of_a_list_is_no_change(world: World) -> None:
