@@ -9,12 +9,11 @@ import pytest
 
 from orchestrator.analytics.counting import InlineCounter
 from orchestrator.analytics.definitions import load_definitions
-from orchestrator.analytics.describe import describe_for_model
 from orchestrator.analytics.findings import Findings, Job
 from orchestrator.analytics.orders import Tables
 from orchestrator.analytics.service import Analytics
 from orchestrator.analytics.statements import Statement
-from orchestrator.domain.report import ReportAnswer
+from orchestrator.domain.report import ReportAnswer, describe_report
 from tests.unit.analytics.analytics_kit import Desk, build_asker
 from tests.unit.analytics.mirror_firm import FIELD
 from tests.unit.analytics.random_questions import draw_period, draw_question
@@ -47,7 +46,7 @@ async def test_no_combination_of_keys_raises(desk: Desk) -> None:
 
 async def follow(answer: ReportAnswer, desk: Desk, asker: Any) -> None:
     """What a door may do with an answer."""
-    assert json.dumps(describe_for_model(answer))
+    assert json.dumps(describe_report(answer))
     assert ReportAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert len(answer.variants) <= 6
     for variant in answer.variants[-3:]:

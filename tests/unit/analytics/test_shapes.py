@@ -14,11 +14,10 @@ import yaml
 
 from orchestrator.analytics.counting import InlineCounter
 from orchestrator.analytics.definitions import load_definitions
-from orchestrator.analytics.describe import describe_for_model
 from orchestrator.analytics.products import ProductRow
 from orchestrator.analytics.service import Analytics
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.report import ReportAnswer, ReportTrouble
+from orchestrator.domain.report import ReportAnswer, ReportTrouble, describe_report
 from tests.unit.analytics.analytics_kit import NBSP, NOVEMBER, Desk, at, build_asker, build_deal, build_desk, build_won, read_rows
 from tests.unit.analytics.mirror_firm import Firm
 from tests.unit.analytics.random_questions import draw_question
@@ -307,13 +306,13 @@ async def test_follow_ups_change_one_key(tmp_path: Path) -> None:
 
 async def test_the_model_gets_numbers_as_text_and_at_most_fifty_rows(tmp_path: Path) -> None:
     desk = build_desk(tmp_path, [build_won(number, 1_000_000 * number, company=number) for number in range(1, 80)])
-    described = describe_for_model(
+    described = describe_report(
         await desk.answer({"of": "deals", "where": "won", "period": NOVEMBER, "group_by": "company", "measures": ["sum"]})
     )
     assert len(described["rows"]) == 50
     assert described["more_rows"] == 29
-    assert described["rows"][0] == {"group": ["company 79"], "sum": f"79{NBSP}млн{NBSP}₽"}
-    assert described["definition"].startswith("Считал так: ")
+    assert described["rows"][0] == {"group": "company 79", "сумма": f"79{NBSP}млн{NBSP}₽"}
+    assert described["counted_as"].startswith("Считал так: ")
 
 
 class FakeProducts:
@@ -447,7 +446,7 @@ async def test_every_question_is_told_in_the_language_of_who_asks(locale: str, d
     for question in yaml.safe_load(path.read_text(encoding="utf-8")):
         answer = await desk.ask(question["question"], build_asker(locale=locale))
         if isinstance(answer, ReportAnswer):
-            told = json.dumps(describe_for_model(answer), ensure_ascii=False).replace("Площадка", "")
+            told = json.dumps(describe_report(answer), ensure_ascii=False).replace("Площадка", "")
             assert ("Считал так" in told) == (locale == "ru")
             assert not (locale == "en" and re.search("[а-яё]", told, re.IGNORECASE)), (question, told)
             assert "{" not in answer.title + answer.definition + answer.subtitle
