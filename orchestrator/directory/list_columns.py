@@ -30,7 +30,7 @@ from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
 MOST_COLUMNS: Final = 8
-EMPTY: Final = "—"
+_EMPTY: Final = "—"
 _LONGEST_CELL: Final = 80
 _CHUNK: Final = 20
 """Values named at once."""
@@ -59,7 +59,7 @@ class ViewContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class _Column:
     """`name` is as rows have it."""
 
     name: str
@@ -93,15 +93,15 @@ async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str]
     wanted = field_names or _ROW_COLUMNS.get(entity, "").split()
     if not wanted:
         return ColumnedTable(table=table, unknown=())
-    named_columns = [(name, await find_column(entity, name, read_rows, context, outcome.method)) for name in wanted]
+    named_columns = [(name, await _find_column(entity, name, read_rows, context, outcome.method)) for name in wanted]
     columns = [column for _, column in named_columns if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
-    missing = [column for column in columns if not any(find_value(row, column) is not None for row in rows.values())]
+    missing = [column for column in columns if not any(_find_value(row, column) is not None for row in rows.values())]
     if missing:
         rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
     known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
     if len(rows) < len(read_rows) == len(table.rows):
         known = list(read_rows)  # rows without ids, or one record in several rows
-    cells = [await format_column(entity, column, known, context) for column in columns]
+    cells = [await _format_column(entity, column, known, context) for column in columns]
     new_rows = tuple(
         row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
         for number, row in enumerate(table.rows)
@@ -110,7 +110,7 @@ async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str]
     return ColumnedTable(table=columned, unknown=tuple(name for name, column in named_columns if column is None and name in field_names))
 
 
-async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext, method: str = "") -> Column | None:
+async def _find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext, method: str) -> _Column | None:
     """None if these records have none. The portal's own fields must be named exactly: a similar one may be another."""
     info = _find_info(entity, name, context)
     field = await context.naming.find_field(entity, name)
@@ -125,7 +125,7 @@ async def find_column(entity: str, name: str, rows: Sequence[JsonObject], contex
     title = (info.ru if context.actor.locale == "ru" else info.en) if info is not None else portal or to_visible_line(name, limit=40)
     if info is None and field is None and words is not None:
         title = words.names[context.actor.locale]
-    return Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field, words=words)
+    return _Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field, words=words)
 
 
 def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None:
@@ -134,11 +134,11 @@ def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None
     return spec.fields[known] if spec is not None and known is not None else None
 
 
-def _is_in_title(entity: str, column: Column) -> bool:
+def _is_in_title(entity: str, column: _Column) -> bool:
     return column.key in (_IN_TITLE if entity in {"contact", "user"} else {"title"})
 
 
-def find_value(row: JsonObject, column: Column) -> object:
+def _find_value(row: JsonObject, column: _Column) -> object:
     """In any spelling; None if the row has none."""
     if column.name in row:
         return row[column.name]
@@ -153,7 +153,9 @@ def _merge_rows(rows: Mapping[int, JsonObject], more: Sequence[JsonObject]) -> d
     return {number: {**row, **read.get(number, {})} for number, row in rows.items()}
 
 
-async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column], count: int, context: ViewContext) -> Sequence[JsonObject]:
+async def _read_missing(
+    outcome: Outcome, entity: str, columns: Sequence[_Column], count: int, context: ViewContext
+) -> Sequence[JsonObject]:
     """[] if that is not possible."""
     spec = context.reads.catalogue.find(outcome.method)
     if spec is None or spec.verb != "list" or not spec.reads_only or "start" in outcome.call:
@@ -168,19 +170,19 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
         return []
 
 
-async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
+async def _format_column(entity: str, column: _Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
     """Raises no errors of the portal."""
-    values = [find_value(row, column) for row in rows]
+    values = [_find_value(row, column) for row in rows]
     single = list(dict.fromkeys(str(one) for value in values for one in _split(value, column)))
     words_by_value = await _name_values(entity, column, single[:_MOST_NAMED], context)
     cells = []
     for value, row in zip(values, rows, strict=True):
         words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value, column)]
-        cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
+        cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or _EMPTY)
     return cells
 
 
-def _split(value: object, column: Column) -> list[object]:
+def _split(value: object, column: _Column) -> list[object]:
     """Of a file its number; `false` stands for an empty field of several values, and "|RUB" for no sum."""
     if value is False and column.kind not in _FLAG_KINDS:
         return []
@@ -189,7 +191,7 @@ def _split(value: object, column: Column) -> list[object]:
     return [item for item in plain_values if item not in (None, "", [], {}, "0000-00-00 00:00:00") and not _NO_SUM.fullmatch(str(item))]
 
 
-async def _name_values(entity: str, column: Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
+async def _name_values(entity: str, column: _Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
     numbers = [(value, number) for value in values if (number := to_number(value))]
     naming, kind = context.naming, column.kind
     try:
@@ -215,7 +217,7 @@ async def _name_values(entity: str, column: Column, values: Sequence[str], conte
     return words_by_value
 
 
-async def _format_one(entity: str, column: Column, value: object, row: JsonObject, context: ViewContext) -> str:
+async def _format_one(entity: str, column: _Column, value: object, row: JsonObject, context: ViewContext) -> str:
     record, text, locale = RecordRow.model_validate(row), str(value), context.actor.locale
     if column.words is not None and (choice := column.words.choices.get(text.lower())) is not None:
         return choice[locale]
@@ -228,7 +230,7 @@ async def _format_one(entity: str, column: Column, value: object, row: JsonObjec
             except BitrixError:
                 return text
         case "date" | "datetime" as kind:
-            return await format_date(text, kind, context)
+            return await _format_date(text, kind, context)
         case "enum" if entity == "task" and column.key in {"status", "realstatus"}:
             return _CARD_WORDS.read_table("task_statuses", locale).get(text, text)
         case "seconds" | "money" | "number" if (number := parse_amount(text)) is not None:
@@ -248,7 +250,7 @@ def _format_seconds(seconds: int) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-async def format_date(text: str, kind: str, context: ViewContext) -> str:
+async def _format_date(text: str, kind: str, context: ViewContext) -> str:
     """In the person's zone; the text itself if it is neither."""
     zone = ZoneInfo(context.actor.time_zone)
     today = context.now.astimezone(zone).date()

@@ -218,7 +218,7 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
             labels.extend([line, *texts])
             prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
-    sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
+    sum_text = _format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
     rendered = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
     return OutcomeView(
         rows=tuple(model_rows),
@@ -327,7 +327,7 @@ def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
     return totals
 
 
-def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
+def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
     """ "12 432 500 ₽ + 3 000 $": told as facts, so to the last rouble."""
     parts = [format_sum(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
