@@ -44,7 +44,7 @@ class TitleSearch:
         try:
             for entity in ("deal", "lead", "contact", "company"):
                 rows = [Row(label=title) for row in await self._reads.search(entity, name, {}) if (title := _read_title(row))]
-                tables += [Table(rows=tuple(rows[:MOST_ROWS]), shown=min(len(rows), MOST_ROWS), total=len(rows))] if rows else []
+                tables += [Table(rows=tuple(rows[:MOST_ROWS]), total=len(rows))] if rows else []
         except BitrixError:
             return FoundRecords(problem=Notice(code="ask-find-in-crm-failed"))
         return FoundRecords(tables=tables, is_prose=True)

@@ -167,7 +167,7 @@ async def _build_table(agenda_list: _List, command: Command, outcome: CommandOut
         rows, total = [to_storable(row) for row in pages.rows], max(total, pages.total or 0)
     built_rows = [await _build_row(agenda_list, row, view_context) for row in rows]
     sums = await _format_sums(rows, view_context) if agenda_list.entity == "deal" and total <= len(rows) else ""
-    return Table(rows=tuple(built_rows), shown=len(built_rows), total=max(total, len(built_rows)), sum_text=sums)
+    return Table(rows=tuple(built_rows), total=max(total, len(built_rows)), sum_text=sums)
 
 
 async def _build_row(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> Row:

@@ -53,7 +53,7 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
     history = RecordHistory.model_validate(outcome.result)
     rows = tuple(_build_row(change) for change in history.changes)
     names = [text for change in history.changes for text in (change.by, change.approved_by, *_list_values(change))]
-    table = Table(rows=tuple(Row(label=mask(_format_row(change))) for change in history.changes), shown=len(rows), total=history.total)
+    table = Table(rows=tuple(Row(label=mask(_format_row(change))) for change in history.changes), total=history.total)
     return OutcomeView(
         rows=rows,
         table=table,
@@ -177,7 +177,7 @@ def _build_other_table(outcome: Outcome, rows: Sequence[JsonObject], actor: Acto
         number = RecordRow.model_validate(row).id
         target = f"{kind}:{number}" if kind and number else ""
         table_rows.append(Row(label=mask(format_row_label(row, actor.locale)), target=target))
-    return Table(rows=tuple(table_rows), shown=len(rows), total=max(outcome.total or 0, len(rows)), is_prose=True)
+    return Table(rows=tuple(table_rows), total=max(outcome.total or 0, len(rows)), is_prose=True)
 
 
 def extract_rows(result: object) -> list[JsonObject]:
@@ -219,7 +219,7 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
             prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
     sum_text = _format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
-    rendered = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
+    rendered = Table(rows=tuple(table), total=total, sum_text=sum_text)
     return OutcomeView(
         rows=tuple(model_rows),
         table=rendered,
@@ -257,7 +257,7 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
         model_rows.append({"id": number, "label": label, "active": row.get("ACTIVE", row.get("active"))})
         table.append(Row(label=label, url=naming.build_card_url("user", number), target=f"user:{number}" if number else ""))
     labels = tuple(row.label for row in table)
-    rendered = Table(rows=tuple(table), shown=len(table), total=len(rows))
+    rendered = Table(rows=tuple(table), total=len(rows))
     return OutcomeView(rows=tuple(model_rows), table=rendered, total=len(rows), labels=labels)
 
 

@@ -58,11 +58,10 @@ class Passage(Frozen):
 
 
 class Table(View):
-    """Code counts and sums, over all records; the first `shown` are listed."""
+    """Code counts and sums, over all records; the first are listed."""
 
     kind: Literal["table"] = "table"
     rows: tuple[Row, ...] = ()
-    shown: int = 0
     total: int = 0
     sum_text: str = ""
     columns: tuple[str, ...] = ()

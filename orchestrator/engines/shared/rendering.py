@@ -104,7 +104,7 @@ def _draw_message(text: str, records: Mapping[str, Row]) -> Iterator[Part | Tabl
     for raw_part in parse_raw_text(text):
         row = records.get(read_record_key(raw_part)) if isinstance(raw_part, Block) else None
         if row is not None:
-            yield Table(rows=(row,), shown=1, total=1)
+            yield Table(rows=(row,), total=1)
         elif (part := _draw_part(raw_part)).text.strip():
             yield part
 

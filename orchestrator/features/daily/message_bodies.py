@@ -161,10 +161,7 @@ def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
     """`what` is "digest" or "today"."""
     most = MAX_ROWS[what]
-    tables = [
-        (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))
-        for notice, table in agenda.sections
-    ]
+    tables = [(notice, table.model_copy(update={"rows": table.rows[:most]})) for notice, table in agenda.sections]
     return DailyBody(
         what=what,
         day=day.isoformat(),

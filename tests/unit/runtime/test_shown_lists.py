@@ -210,7 +210,7 @@ def test_any_label_is_one_quoted_line(label: str, record: str) -> None:
 
 def test_a_cut_list_keeps_what_was_seen() -> None:
     """A messenger shows ten rows of a long list, other channels thirty; the history says of how many."""
-    table = Table(rows=tuple(Row(label=f"С{n}", target=f"deal:{n}") for n in range(1, 201)), shown=200, total=240, place="1.1")
+    table = Table(rows=tuple(Row(label=f"С{n}", target=f"deal:{n}") for n in range(1, 201)), total=240, place="1.1")
     end = TurnEnd(reason="answered", reply=Reply(parts=(Text(text="Вот:"), table)), history="Вот:\n[[list 1.1]]")
     for session, seen in ((CHAT, 10), ("http:site:1", 30), ("cli:anna", 30)):
         kept = collect_shown_lists(end, session=session, mask=lambda text: text.replace("С1", "***"))

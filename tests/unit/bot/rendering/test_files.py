@@ -45,7 +45,7 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 @pytest.mark.parametrize("text", RISKY)
 def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
     """The link is kept beside the cell, not written into it as a formula."""
-    content = render_xlsx(build_sheet(Table(rows=(Row(label=text, url="https://p/1"),), shown=1, total=1), heading="Запись"), name="Сделки")
+    content = render_xlsx(build_sheet(Table(rows=(Row(label=text, url="https://p/1"),), total=1), heading="Запись"), name="Сделки")
     rows, raw = _cells(content)
     assert rows == [["Запись"], [text]]
     assert "<f>" not in raw
@@ -54,7 +54,7 @@ def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
 
 def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_links() -> None:
     rows = (*(Row(label=f"Сделка {n}", url=f"https://p/{n}") for n in range(499)), Row(label="чужая", url="file:///etc/passwd"))
-    sheet = build_sheet(Table(rows=rows, shown=500, total=500), heading="Запись")
+    sheet = build_sheet(Table(rows=rows, total=500), heading="Запись")
     content = render_xlsx(sheet, name="Мои: сделки/лиды [2026] и очень длинное название листа")
     cells, _ = _cells(content)
     assert cells == [["Запись"], *([row.label] for row in rows)]  # one column: the label is the link

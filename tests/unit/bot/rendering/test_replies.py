@@ -24,9 +24,9 @@ def _said(reply: Reply, tr: Translator = RU) -> str:
 @pytest.mark.parametrize(
     ("table", "foot"),
     [
-        (Table(rows=(ROW,) * 2, shown=2, total=2, sum_text="2,4 млн ₽"), "Всего 2 на 2,4 млн ₽"),
-        (Table(rows=(ROW,) * 2, shown=2, total=12), "Показано 2 из 12"),
-        (Table(rows=(ROW,) * (MAX_ROWS + 5), shown=MAX_ROWS + 5, total=MAX_ROWS + 5), f"Показано {MAX_ROWS} из {MAX_ROWS + 5}"),
+        (Table(rows=(ROW,) * 2, total=2, sum_text="2,4 млн ₽"), "Всего 2 на 2,4 млн ₽"),
+        (Table(rows=(ROW,) * 2, total=12), "Показано 2 из 12"),
+        (Table(rows=(ROW,) * (MAX_ROWS + 5), total=MAX_ROWS + 5), f"Показано {MAX_ROWS} из {MAX_ROWS + 5}"),
     ],
 )
 @pytest.mark.req("S004-15")
@@ -53,7 +53,7 @@ def test_what_was_found_and_taken_is_no_warning() -> None:
 
 
 def test_sections_have_headings() -> None:
-    reply = Reply(sections=((Notice(code="today-overdue"), Table(rows=(ROW,), shown=1, total=1)), (Notice(code="today-tasks"), Table())))
+    reply = Reply(sections=((Notice(code="today-overdue"), Table(rows=(ROW,), total=1)), (Notice(code="today-tasks"), Table())))
     assert _said(reply) == "Просроченные задачи\n1. Ромашка (https://p/481) · 1,2 млн ₽\nВсего 1\n\nЗадачи на сегодня\nНичего не найдено."
 
 

@@ -23,7 +23,7 @@ from state.stored import JsonObject
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 
 
-TABLE = Table(rows=(Row(label="Ромашка", url="u"),), shown=1, total=1)
+TABLE = Table(rows=(Row(label="Ромашка", url="u"),), total=1)
 
 
 Answer = str | ModelText | ModelClientError

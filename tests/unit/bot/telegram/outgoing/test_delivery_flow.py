@@ -201,7 +201,7 @@ async def test_a_very_long_answer_is_its_beginning_and_a_file(post: Post) -> Non
 
 async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file(post: Post) -> None:
     rows = tuple(Row(label=f"Сделка {number}", url=f"https://p/{number}") for number in range(137))
-    table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
+    table = Table(rows=rows, total=137, sum_text="12,4 млн ₽")
     await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
     await post.until_states("sent")
     (shown,) = post.wire.calls("sendMessage")
