@@ -64,7 +64,7 @@ class MemoryContext:
 
     async def say(self, reply: Reply, *, key: str, message: str = "") -> None:
         """Count the message."""
-        del reply, key
+        del reply, key, message
         self.said += 1
 
 

@@ -1,6 +1,7 @@
 """A change of many records as one frozen file: what one approval covers, record by record."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
@@ -13,7 +14,9 @@ from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
 BULK: Final = "bulk"
-"""The kind of the effects that freeze such a file, and the engine that carries it out."""
+"""The kind of the effects that freeze such a file."""
+BULK_ENGINE: Final = "bulk_changes"
+"""Carries it out."""
 CHANGE_ALL: Final = "change.all"
 HAND_OVER: Final = "person.handover"
 UNDO_ALL: Final = "bulk.undo"
@@ -22,6 +25,51 @@ MOST_RECORDS: Final = 5_000
 PART: Final = 50
 """As many as a batch has commands."""
 SAMPLES: Final = 10
+
+
+_ITEMS: Final = "item:"
+_LONGEST_TYPE: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """What can be changed at once: the list that finds such records, and the call that changes one."""
+
+    entity: str
+    list: str
+    update: str
+    id_param: str
+    owner: str
+    open_only: Mapping[str, object]
+    """What a list of unfinished records asks for."""
+
+    @property
+    def type_id(self) -> str:
+        """Of a smart process, else ""."""
+        return self.entity.removeprefix(_ITEMS) if self.entity.startswith(_ITEMS) else ""
+
+    def build_target(self, number: int) -> dict[str, object]:
+        return {**({"entityTypeId": int(self.type_id)} if self.type_id else {}), self.id_param: number}
+
+
+KINDS: Final[Mapping[str, RecordKind]] = {
+    "deals": RecordKind("deal", "crm.deal.list", "crm.deal.update", "id", "ASSIGNED_BY_ID", {"CLOSED": "N"}),
+    "leads": RecordKind("lead", "crm.lead.list", "crm.lead.update", "id", "ASSIGNED_BY_ID", {"STATUS_SEMANTIC_ID": "P"}),
+    "contacts": RecordKind("contact", "crm.contact.list", "crm.contact.update", "id", "ASSIGNED_BY_ID", {}),
+    "companies": RecordKind("company", "crm.company.list", "crm.company.update", "id", "ASSIGNED_BY_ID", {}),
+    "tasks": RecordKind("task", "tasks.task.list", "tasks.task.update", "taskId", "RESPONSIBLE_ID", {"<REAL_STATUS": 5}),
+    "activities": RecordKind("activity", "crm.activity.list", "crm.activity.update", "id", "RESPONSIBLE_ID", {"COMPLETED": "N"}),
+}
+CHANGEABLE: Final = (*(name for name in KINDS if name != "activities"), "item:N")
+"""Activities only change hands with a person's other work."""
+
+
+def find_record_kind(name: str) -> RecordKind | None:
+    """By what a step counts: "deals", "item:177"."""
+    number = name.removeprefix(_ITEMS)
+    if name.startswith(_ITEMS) and number.isascii() and number.isdecimal() and len(number) <= _LONGEST_TYPE:
+        return RecordKind(name, "crm.item.list", "crm.item.update", "id", "assignedById", {})
+    return KINDS.get(name) if name in CHANGEABLE else None
 
 
 class BulkItem(View):

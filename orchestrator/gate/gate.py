@@ -46,7 +46,8 @@ from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
 from orchestrator.gate.decide.following_checks import find_refusal
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.executor import Closing, Order, run_uncounted, run_within_cap
+from orchestrator.gate.execute.executor import Closing, Order
+from orchestrator.gate.execute.limited import run_uncounted, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal

@@ -11,7 +11,7 @@ from bitrix.bulk.bulk import list_all
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
-from orchestrator.domain.bulk import BULK, BulkFile, BulkItem
+from orchestrator.domain.bulk import BULK, BULK_ENGINE, BulkFile, BulkItem
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.gate.call.effect import BeforeImage, Call
@@ -62,9 +62,9 @@ class BulkPerformer:
 
     def _build_row(self, call: Call) -> InboxRow:
         person, effect_id, key = str(call.params[PERSON]), str(call.params[MARK]), build_run_key(str(call.params[MARK]))
-        pin = {"engine": BULK, "definition": call.method, "version": 1, "digest": str(call.params[DIGEST]), "edition": EDITION}
+        pin = {"engine": BULK_ENGINE, "definition": call.method, "version": 1, "digest": str(call.params[DIGEST]), "edition": EDITION}
         order = RunStart(
-            engine=BULK,
+            engine=BULK_ENGINE,
             definition=call.method,
             home=find_own_chat(person),
             args={CARD: Value(effect_id, frozenset({"definition"})).to_stored()},
@@ -144,7 +144,7 @@ class PortalBulkFiles:
                     is_over = True
                 case _:
                     pass
-        if started is None or started.engine != BULK or not is_over:
+        if started is None or started.engine != BULK_ENGINE or not is_over:
             return None
         file = await self.load(started.digest)
         return [item for item in file.items if item.key in done] if file is not None else None

@@ -4,17 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from engines.crm_agent.core.report_step import build_list_step, take_names
+from orchestrator.domain.bulk import KINDS, find_record_kind
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
-_ITEMS: Final = "item:"
-_UPDATES: Final = {
-    "deals": "crm.deal.update",
-    "leads": "crm.lead.update",
-    "contacts": "crm.contact.update",
-    "companies": "crm.company.update",
-    "tasks": "tasks.task.update",
-}
 _SOME: Final = 1
 """Stands for the number of a record while the names in what it gets are found."""
 _PERSON: Final = "RESPONSIBLE_ID"
@@ -35,12 +28,8 @@ def build_change_step(step: Step) -> Step:
     added = params.get("add")
     if isinstance(added, dict):
         return replace(step, method=str(added.get("method") or ""), params={"fields": added.get("fields") or {}})
-    counted = str(params.get("of") or "")
-    if counted.startswith(_ITEMS):
-        entity = {"entityTypeId": counted.removeprefix(_ITEMS), "id": _SOME}
-        return replace(step, method="crm.item.update", params={**entity, "fields": params.get("fields") or {}})
-    number = {"taskId": _SOME} if counted == "tasks" else {"id": _SOME}
-    return replace(step, method=_UPDATES.get(counted, "crm.deal.update"), params={**number, "fields": params.get("fields") or {}})
+    kind = find_record_kind(str(params.get("of") or "")) or KINDS["deals"]  # of an unknown one nothing is found, and the gate says why
+    return replace(step, method=kind.update, params={**kind.build_target(_SOME), "fields": params.get("fields") or {}})
 
 
 def take_fields(step: Step, resolved: JsonObject) -> Step:
@@ -55,7 +44,7 @@ def build_people_step(step: Step) -> Step:
     """A list that holds all people named; not as a condition, so that it is asked who is meant where a name fits several."""
     named = step.params.get("to")
     people = [step.params.get("from"), *(named if isinstance(named, list) else [named])]
-    return replace(step, method="tasks.task.list", params={_PERSON: people})
+    return replace(step, method=KINDS["tasks"].list, params={_PERSON: people})
 
 
 def take_people(step: Step, resolved: JsonObject) -> Step:

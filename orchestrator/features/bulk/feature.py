@@ -34,7 +34,7 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     mode = resolve_mode(tools.mode, actor)
     result = await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=row.id, ledger=session)
     if isinstance(result, Pending):
-        notice = Notice(code="bulk-undo-shown")
+        notice = Notice(code="undo-shown")
         rows = [outbox.build_card_row(session.key, session.state.cards[result.confirmation_id], session.now)]
     else:
         notice = result.reason or Notice(code="undo-none")

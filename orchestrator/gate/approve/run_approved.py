@@ -29,7 +29,8 @@ from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.executor import Order, run_within_cap
+from orchestrator.gate.execute.executor import Order
+from orchestrator.gate.execute.limited import run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
 from orchestrator.gate.preview.call_labels import build_call_label
 from orchestrator.gate.preview.describe_drift import CHANGED, DRIFTED, build_drift_notice

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.bulk import CHANGE_ALL, HAND_OVER
+from orchestrator.domain.bulk import CHANGE_ALL, CHANGEABLE, HAND_OVER, KINDS, RecordKind, find_record_kind
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
@@ -22,34 +22,10 @@ from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.normalize.normalize import normalize
 from state.stored import JsonObject
 
-_ITEMS: Final = "item:"
 _PLACE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,60})\}")
 _NUMBERS: Final = ("ID", "id")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordKind:
-    entity: str
-    list: str
-    update: str
-    id_param: str
-    owner: str
-    open_only: Mapping[str, object]
-    """What a list of unfinished records asks for."""
-
-    @property
-    def type_id(self) -> str:
-        return self.entity.removeprefix(_ITEMS) if self.entity.startswith(_ITEMS) else ""
-
-
-_KINDS: Final[Mapping[str, RecordKind]] = {
-    "deals": RecordKind("deal", "crm.deal.list", "crm.deal.update", "id", "ASSIGNED_BY_ID", {"CLOSED": "N"}),
-    "leads": RecordKind("lead", "crm.lead.list", "crm.lead.update", "id", "ASSIGNED_BY_ID", {"STATUS_SEMANTIC_ID": "P"}),
-    "contacts": RecordKind("contact", "crm.contact.list", "crm.contact.update", "id", "ASSIGNED_BY_ID", {}),
-    "companies": RecordKind("company", "crm.company.list", "crm.company.update", "id", "ASSIGNED_BY_ID", {}),
-    "tasks": RecordKind("task", "tasks.task.list", "tasks.task.update", "taskId", "RESPONSIBLE_ID", {"<REAL_STATUS": 5}),
-    "activities": RecordKind("activity", "crm.activity.list", "crm.activity.update", "id", "RESPONSIBLE_ID", {"COMPLETED": "N"}),
-}
 HANDED: Final = ("deals", "leads", "tasks", "contacts", "companies", "activities")
 
 
@@ -81,19 +57,16 @@ async def list_candidates(call: Call, actor: Actor, deps: GateDeps) -> Candidate
     return await _list_undone(str(call.params["run"]), actor, deps)
 
 
-def find_record_kind(name: str) -> RecordKind:
+def _find_kind(name: str) -> RecordKind:
     """Raises Refusal, which names those that there are."""
-    number = name.removeprefix(_ITEMS)
-    if name.startswith(_ITEMS) and number.isascii() and number.isdecimal() and len(number) <= 6:  # noqa: PLR2004 - no id is longer
-        return RecordKind(name, "crm.item.list", "crm.item.update", "id", "assignedById", {})
-    if name not in _KINDS or name == "activities":
-        known = ", ".join((*(one for one in _KINDS if one != "activities"), "item:N"))
-        raise build_refusal("gate-param-invalid", param="of", expected=f"one of {known}")
-    return _KINDS[name]
+    kind = find_record_kind(name)
+    if kind is None:
+        raise build_refusal("gate-param-invalid", param="of", expected=f"one of {', '.join(CHANGEABLE)}")
+    return kind
 
 
 async def _list_filtered(params: JsonObject, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
-    kind, values, added = find_record_kind(str(params["of"])), params.get("fields") or {}, params.get("add")
+    kind, values, added = _find_kind(str(params["of"])), params.get("fields") or {}, params.get("add")
     if bool(values) == bool(added):
         raise build_refusal("gate-param-invalid", param="fields", expected="what changes in each record, or `add`, what is made for each")
     if not params.get("filter"):
@@ -112,7 +85,7 @@ async def _list_handed(params: JsonObject, actor: Actor, deps: GateDeps) -> Cand
     """Of each kind its open records, and all contacts and companies, in turn to the people named."""
     candidates: list[Candidate] = []
     for name in params.get("what") or HANDED:
-        kind = _KINDS[name]
+        kind = KINDS[name]
         rows = await _read_rows(kind, {kind.owner: params["from"], **kind.open_only}, actor, deps)
         if isinstance(rows, Refuse):
             return rows
@@ -180,8 +153,7 @@ def find_number(row: JsonObject) -> int:
 
 def _build_update(kind: RecordKind, row: JsonObject, values: JsonObject) -> Candidate:
     number = find_number(row)
-    type_id = {"entityTypeId": int(kind.type_id)} if kind.type_id else {}
-    params = {kind.id_param: number, "fields": dict(values), **type_id}
+    params = {**kind.build_target(number), "fields": dict(values)}
     return Candidate(method=kind.update, params=params, record=(kind.entity, number), row=row)
 
 

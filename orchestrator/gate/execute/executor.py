@@ -11,15 +11,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final, assert_never
 
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_run
-from orchestrator.domain.budget import build_person_key
 from orchestrator.domain.effect import SEEN, UNSTORED, Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.policy import build_cap_refusal, count_call_changes
+from orchestrator.gate.call.policy import count_call_changes
 from orchestrator.gate.call.portal_errors import CLOSED, explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence, name_records
@@ -32,7 +29,7 @@ from state.clock import format_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.journal.daily_count import PastStart, StartCount
-from state.journal.store import CapReached, EffectChange, EffectStatus, Timer, Uncounted
+from state.journal.store import EffectChange, EffectStatus, Timer, Uncounted
 from state.journal.thread_worker import run_to_end
 from state.stored import JsonObject
 
@@ -378,28 +375,3 @@ def _format_detail(performed: Succeeded) -> str:
     fields = ", ".join(performed.unchanged)
     silent = f"the portal said yes, but these fields do not hold what was sent: {fields}" if fields else ""
     return "; ".join(part for part in (silent, performed.note) if part)
-
-
-Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
-
-
-async def run_uncounted(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome:
-    """A part of an approved file, whose own limits count for it as a whole."""
-    return await act(replace(order, reader=_build_reader(deps, actor, ledger)), deps.performers[order.call.kind], ledger)
-
-
-async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """Refuses, with nothing sent, what would exceed the daily limit."""
-    many, limit = count_call_changes(order.call), deps.policy.caps.writes_per_day
-    count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
-    reader = _build_reader(deps, actor, ledger)
-    counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger), reader=reader)
-    try:
-        return await act(counted, deps.performers[order.call.kind], ledger)
-    except CapReached:
-        counted_changes = await deps.change_counter.count_changes(actor, ledger)
-        return build_cap_refusal(many, max(counted_changes, (limit or 0) - many + 1), limit or 0)
-
-
-def _build_reader(deps: GateDeps, actor: Actor, ledger: Ledger) -> Reader:
-    return Reader(names=deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=ledger.now)

@@ -164,7 +164,13 @@ def test_every_method_in_front_is_one_of_the_catalogue() -> None:
 def test_a_faulty_file_is_named(tmp_path: Path, name: str, content: str | None, said: str) -> None:
     """At the start of the program, not in the first turn."""
     (tmp_path / "examples").mkdir()
-    for file, text in {"constitution.md": "C", "protocol.md": "P", "numbers.md": "N", "methods.yaml": "front: {}\nsamples: {}"}.items():
+    for file, text in {
+        "constitution.md": "C",
+        "protocol.md": "P",
+        "numbers.md": "N",
+        "many.md": "M",
+        "methods.yaml": "front: {}\nsamples: {}",
+    }.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
     assert isinstance(load_agent_texts(tmp_path), AgentTexts)
     if content is None:

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import httpx
 
-from engines.bulk.wiring import build_bulk
+from engines.bulk_changes.wiring import build_bulk
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK_ENGINE
 from orchestrator.runs.registry import Engines
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
@@ -37,7 +38,7 @@ class Firm(Wire):
 @asynccontextmanager
 async def a_bulk_world(folder: Path, **more: Any) -> AsyncIterator[World]:
     app = create_app(Settings(bucket=None, clock=clock))
-    engines = Engines(runs={"bulk": build_bulk()})
+    engines = Engines(runs={BULK_ENGINE: build_bulk()})
     firm = cast("Portal", Firm(httpx.ASGITransport(app)))
     async with a_world(folder, portal=firm, engines=engines, people=(ANNA, BORIS, VERA), **more) as world:
         yield world

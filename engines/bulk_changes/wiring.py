@@ -3,7 +3,7 @@
 from typing import Final
 
 from bot.plugins.wiring import Wiring
-from engines.bulk.core.engine import BulkEngine, describe_file
+from engines.bulk_changes.core.engine import BulkEngine, describe_file
 from orchestrator.runs.registry import RegisteredEngine
 
 

@@ -4,8 +4,8 @@ from typing import Final
 from bot.plugins.plugin import EnginePlugin
 
 PLUGIN: Final = EnginePlugin(
-    name="bulk",
+    name="bulk_changes",
     position=5,
-    parts={"wiring": "engines.bulk.wiring:WIRING"},
+    parts={"wiring": "engines.bulk_changes.wiring:WIRING"},
     texts=Path(__file__).parent / "texts",
 )

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from tests.unit.engines.bulk.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
+from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
 
 
 async def test_one_card_changes_all_records_of_a_filter_and_one_press_takes_them_back(tmp_path: Path) -> None:

@@ -21,4 +21,3 @@ bulk-left = • { bulk-why }: { $count }. { $titles }{ $more ->
     [0] {""}
    *[other] {" "}и ещё { $more }
 }
-bulk-undo-shown = Проверьте карточку: что вернётся

@@ -21,4 +21,3 @@ bulk-left = • { bulk-why }: { $count }. { $titles }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
 }
-bulk-undo-shown = Look at the card: what comes back
