@@ -103,6 +103,8 @@ class BulkFile(View):
     entity: str = ""
     """"" for records of several kinds."""
     items: Sequence[BulkItem] = ()
+    notes: Sequence[BulkItem] = ()
+    """Sent when all records are changed."""
     left: Sequence[LeftRecord] = ()
     sums: Mapping[str, str] = Field(default_factory=dict)
     """By currency, of the records that change."""
@@ -137,6 +139,10 @@ class BulkFile(View):
         spread = [*self.items[::step][:SAMPLES]]
         extremes = [item for item in (self.find_largest(), self.find_oldest()) if item is not None and item not in spread]
         return [*spread[: SAMPLES - len(extremes)], *extremes]
+
+    @property
+    def calls(self) -> Sequence[BulkItem]:
+        return (*self.items, *self.notes)
 
     def split(self) -> Iterator[Sequence[BulkItem]]:
         for start in range(0, len(self.items), PART):

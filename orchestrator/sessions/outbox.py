@@ -43,7 +43,7 @@ async def build_opened_row(session: str, entry: Card, now: datetime, files: Bulk
     file = await files.load(str(entry.params.get(DIGEST) or "")) if (entry.preview or {}).get("verb") == BULK_VERB else None
     if file is None:
         return build_details_row(session, entry, now)
-    items = [item.shown.to_json() for item in file.items]
+    items = [call.shown.to_json() for call in file.calls]
     return build_details_row(session, entry.with_values(preview={**(entry.preview or {}), "items": items}), now)
 
 

@@ -35,6 +35,7 @@ class _Tally:
     done: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
     """By key, the code of the reason."""
+    untold: int = 0
 
 
 class BulkEngine:
@@ -53,6 +54,8 @@ class BulkEngine:
             for part in tallies:
                 tally.done += part.done
                 tally.left |= part.left
+        if file.notes and tally.done:
+            tally.untold = len((await _run_part(ctx, "notes", file.notes, card)).left)
         await ctx.say(_build_reply(ctx, file, tally), key="end", message=_PROGRESS)
         value = Value({"done": len(tally.done), "left": dict(tally.left)}, frozenset({"definition"}))
         return RunResult(value=value, changes=Changes(made=len(tally.done), left=len(tally.left)))
@@ -114,6 +117,8 @@ def _build_reply(ctx: RunContext, file: BulkFile, tally: _Tally) -> Reply:
     for code, keys in _group(tally.left).items():
         named, more = [titles[key] for key in keys[:_MOST_NAMED]], max(0, len(keys) - _MOST_NAMED)
         notices.append(Notice(code="bulk-left", args={"why": code, "count": len(keys), "titles": ", ".join(named), "more": more}))
+    if tally.untold:
+        notices.append(Notice(code="bulk-untold", args={"count": tally.untold}))
     can_undo = bool(tally.done) and file.verb != "add"
     undo = Action(words=("bulk", ctx.run.run_id, "undo"), label=Notice(code="bulk-undo"))
     return Reply(notices=tuple(notices), actions=(undo,) if can_undo else ())

@@ -12,6 +12,7 @@ from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
 from orchestrator.domain.effect import ALREADY_SO, Effect, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.run_approved import refuse_unchanged
+from orchestrator.gate.bulk.notes import METHOD, list_notes
 from orchestrator.gate.bulk.sources import Candidate, Candidates, list_candidates, list_own_values, normalize_leaf
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
@@ -45,6 +46,7 @@ class _Bench:
     actor: Actor
     deps: GateDeps
     reader: Reader
+    is_undo: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,14 +81,14 @@ async def freeze(call: Call, effect: Effect, *, actor: Actor, deps: GateDeps, le
 
 async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps: GateDeps, ledger: Ledger) -> BulkFile | Refuse:
     reader = Reader(names=deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=ledger.now)
-    bench = _Bench(effect=effect, actor=actor, deps=deps, reader=reader)
+    bench = _Bench(effect=effect, actor=actor, deps=deps, reader=reader, is_undo=candidates.verb == "undo")
     known: dict[str, Facts] = {}
     items: list[BulkItem] = []
     left: list[LeftRecord] = []
     asks: list[Ask] = []
     refusals: list[Refuse] = []
     for number, candidate in enumerate(candidates.rows):
-        judged = await _judge(candidate, f"c{number + 1}", bench, known, is_undo=candidates.verb == "undo")
+        judged = await _judge(candidate, f"c{number + 1}", bench, known)
         if isinstance(judged, Refuse):
             return judged
         if judged.item is not None:
@@ -99,16 +101,17 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     if not items:
-        already = sum(one.why.code in ALREADY_SO for one in left)
-        if refusals and already == 0 and len({refusal.reason.code for refusal in refusals}) == 1:  # it is wrong for each in the same way
-            return refusals[0]
-        return refuse("gate-bulk-nothing", count=len(left), already=already, other=len(left) - already)
+        return _refuse_all(left, refusals)
+    notes = await _judge_notes(items, candidates.former, bench) if candidates.former else []
+    if isinstance(notes, Refuse):
+        return notes
     reasons = {_build_reason_key(reason): reason for ask in asks for reason in _list_own_reasons(ask)}
     return BulkFile(
         title=_TITLES[candidates.verb][actor.locale].format(count=len(items)),
         verb=candidates.verb,
         entity=candidates.entity,
         items=items,
+        notes=notes,
         left=left,
         sums=_add_sums(items),
         reasons=tuple(reasons.values()),
@@ -118,18 +121,36 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
     )
 
 
-async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str, Facts], *, is_undo: bool) -> _Judged | Refuse:
+def _refuse_all(left: Sequence[LeftRecord], refusals: Sequence[Refuse]) -> Refuse:
+    already = sum(one.why.code in ALREADY_SO for one in left)
+    if refusals and already == 0 and len({refusal.reason.code for refusal in refusals}) == 1:  # it is wrong for each in the same way
+        return refusals[0]
+    return refuse("gate-bulk-nothing", count=len(left), already=already, other=len(left) - already)
+
+
+async def _judge_notes(items: Sequence[BulkItem], former: int, bench: _Bench) -> list[BulkItem] | Refuse:
+    notes: list[BulkItem] = []
+    for number, params in enumerate(await list_notes(items, former, bench.reader), start=1):
+        candidate = Candidate(method=METHOD, params=params, record=("user", params["USER_ID"]), row={})
+        judged = await _judge(candidate, f"n{number}", bench, {})
+        if isinstance(judged, Refuse):
+            return judged
+        notes += [judged.item] if judged.item is not None else []
+    return notes
+
+
+async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str, Facts]) -> _Judged | Refuse:
     """A refusal that is about the change and not about this record ends it all: it would come for each."""
     leaf = normalize_leaf(candidate.method, candidate.params, bench.actor, bench.deps, origin=f"bulk:{key}")
     if isinstance(leaf, Refuse):
         return leaf
-    if not set(leaf.classes) <= _INSIDE:
+    if not set(leaf.classes) <= _INSIDE and leaf.method != METHOD:
         return refuse("gate-bulk-method", method=leaf.method)
     facts = await _find_facts(leaf, candidate, bench, known)
     proposed = Effect(
         method=leaf.method,
         params=candidate.params,
-        proposed_by="undo" if is_undo else bench.effect.proposed_by,
+        proposed_by="undo" if bench.is_undo else bench.effect.proposed_by,
         provenance=Provenance(message=None, prose=bench.effect.provenance.prose),
     )
     fine, verdict = evaluate(leaf, mode="full", policy=bench.deps.policy, actor=bench.actor, facts=facts, effect=proposed)

@@ -46,7 +46,7 @@ async def check_part(
     file = await deps.bulk.load(str(order.call.params.get(DIGEST) or ""))
     if file is None or not call.commands:
         return refuse("gate-bulk-part")
-    items = {item.key: item for item in file.items}
+    items = {item.key: item for item in file.calls}
     if not all(leaf.key in items and items[leaf.key].essence == leaf.essence for leaf in call.leaves):
         return refuse("gate-bulk-part")
     left = tuple(_find_left(call, items, effect, facts, actor=actor, mode=mode, deps=deps))

@@ -46,6 +46,8 @@ class Candidates:
     verb: str
     entity: str
     rows: Sequence[Candidate]
+    former: int = 0
+    """Whose records go to others, who are told."""
 
 
 async def list_candidates(call: Call, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
@@ -93,7 +95,7 @@ async def _list_handed(params: JsonObject, actor: Actor, deps: GateDeps) -> Cand
         candidates += [_build_update(kind, row, {kind.owner: next(owners)}) for row in rows]
         if len(candidates) > deps.policy.bulk.most:
             return build_too_many(len(candidates), deps)
-    return Candidates(verb="handover", entity="", rows=candidates)
+    return Candidates(verb="handover", entity="", rows=candidates, former=params["from"])
 
 
 async def _list_undone(run: str, actor: Actor, deps: GateDeps) -> Candidates | Refuse:

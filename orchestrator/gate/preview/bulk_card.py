@@ -18,7 +18,7 @@ from orchestrator.language.text import quote
 
 _WORDS: Final = load_lexicon("bulk_card")
 _LEFT: Final = {name: _WORDS.read_titles(name) for name in ("already", "changed", "foreign", "gone", "other")}
-_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more")}
+_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more", "told")}
 _KINDS: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
 _REASONS: Final = {
     **dict.fromkeys(ALREADY_SO, "already"),
@@ -29,6 +29,7 @@ _REASONS: Final = {
 _MOST_NAMED: Final = 5
 _MOST_BEFORES: Final = 3
 _TITLE: Final = 40
+_TO, _TEXT = "USER_ID", "MESSAGE"
 
 
 async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Preview:
@@ -43,7 +44,12 @@ async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Previe
         method=call.method,
         count=len(file.items),
         sum=" + ".join(sums),
-        lines=[*_build_change_lines(file, reader), *_build_extremes(file, reader, book), *_build_left_lines(file, reader)],
+        lines=[
+            *_build_change_lines(file, reader),
+            *_build_extremes(file, reader, book),
+            *_build_left_lines(file, reader),
+            *_build_notes(file, reader),
+        ],
         items=[item.shown for item in file.list_samples()],
         form=FORM,
     )
@@ -109,6 +115,18 @@ def _format_day(since: str, reader: Reader) -> str:
         return reader.format_day(datetime.fromisoformat(since).date())
     except ValueError:
         return since
+
+
+def _build_notes(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:
+    """Each whole, because others read it; from whom once."""
+    for number, note in enumerate(file.notes):
+        message = next((line for line in note.shown.lines if line.field == _TEXT), None)
+        to = next((line.after for line in note.shown.lines if line.field == _TO), note.record)
+        if message is None:
+            continue
+        if number == 0:
+            yield from (line for line in note.shown.lines if line.field not in {_TEXT, _TO})
+        yield message.model_copy(update={"name": f"{_TITLES['told'][reader.locale]} ({to})"})
 
 
 def _build_left_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:

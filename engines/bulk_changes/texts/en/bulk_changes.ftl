@@ -21,3 +21,4 @@ bulk-left = • { bulk-why }: { $count }. { $titles }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
 }
+bulk-untold = ⚠️ New owners who could not be told: { $count }

@@ -21,3 +21,4 @@ bulk-left = • { bulk-why }: { $count }. { $titles }{ $more ->
     [0] {""}
    *[other] {" "}и ещё { $more }
 }
+bulk-untold = ⚠️ Новым ответственным сообщить не удалось: { $count }

@@ -36,14 +36,25 @@ class Firm(Wire):
 
 
 @asynccontextmanager
-async def a_bulk_world(folder: Path, **more: Any) -> AsyncIterator[World]:
+async def a_firm() -> AsyncIterator[Firm]:
+    """It outlives the programs that work with it."""
     app = create_app(Settings(bucket=None, clock=clock))
-    engines = Engines(runs={BULK_ENGINE: build_bulk()})
-    firm = cast("Portal", Firm(httpx.ASGITransport(app)))
-    async with a_world(folder, portal=firm, engines=engines, people=(ANNA, BORIS, VERA), **more) as world:
-        yield world
+    yield Firm(httpx.ASGITransport(app))
     await app.state.portal.events.aclose()
     app.state.portal.close()
+
+
+@asynccontextmanager
+async def a_program(folder: Path, firm: Firm, **more: Any) -> AsyncIterator[World]:
+    engines = Engines(runs={BULK_ENGINE: build_bulk()})
+    async with a_world(folder, portal=cast("Portal", firm), engines=engines, people=(ANNA, BORIS, VERA), **more) as world:
+        yield world
+
+
+@asynccontextmanager
+async def a_bulk_world(folder: Path, **more: Any) -> AsyncIterator[World]:
+    async with a_firm() as firm, a_program(folder, firm, **more) as world:
+        yield world
 
 
 async def propose(
