@@ -175,6 +175,17 @@ gate-value-digits = { $field }: “{ $value }” has no digits. Write the number
 gate-value-zone = { $field }: “{ $value }” is no time zone. A zone such as Europe/Moscow is needed
 gate-value-email = “{ $value }” is no e-mail address. It should look like ivan@example.com
 gate-value-phone = “{ $value }” is no phone: it has no digits. Write the number in digits
+gate-row-discount = { $product ->
+    [none] The price
+   *[other] “{ $product }”: the price
+  } { $price } and the discount { $discount }: is that the price before the discount or after it? { $left ->
+    [none] Say which price will be paid
+   *[other] If before, { $left } will be paid; if after, { $price }
+  }
+gate-row-price = The discount { $discount }{ $product ->
+    [none] {""}
+   *[other] {" "}on “{ $product }”
+  }: what will the price be, after the discount? Write it
 gate-move-funnel = The funnel cannot change together with other fields. { $id ->
     [0] Write apart: “move the deal to funnel …”
    *[other] Write apart: “move deal { $id } to funnel …”
@@ -338,6 +349,8 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-value-zone] { gate-value-zone }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
+    [gate-row-discount] { gate-row-discount }
+    [gate-row-price] { gate-row-price }
     [gate-move-funnel] { gate-move-funnel }
    *[other] { $text }
   }

@@ -175,6 +175,17 @@ gate-value-digits = { $field }: в «{ $value }» нет цифр. Напиши�
 gate-value-zone = { $field }: «{ $value }» – не часовой пояс. Нужен пояс вида Europe/Moscow
 gate-value-email = «{ $value }» – не адрес почты. Нужен адрес вида ivan@example.ru
 gate-value-phone = «{ $value }» – не телефон: в нём нет цифр. Напишите номер цифрами
+gate-row-discount = { $product ->
+    [none] Цена
+   *[other] «{ $product }»: цена
+  } { $price } и скидка { $discount }: это цена до скидки или уже с ней? { $left ->
+    [none] Назовите цену, которую заплатят
+   *[other] Если до, заплатят { $left }, если уже с ней, { $price }
+  }
+gate-row-price = Скидка { $discount }{ $product ->
+    [none] {""}
+   *[other] {" "}на «{ $product }»
+  }: какой станет цена, уже со скидкой? Напишите её
 gate-move-funnel = Вместе с другими полями воронку не сменить. { $id ->
     [0] Напишите отдельно: «перенеси сделку в воронку …»
    *[other] Напишите отдельно: «перенеси сделку { $id } в воронку …»
@@ -338,6 +349,8 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-value-zone] { gate-value-zone }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
+    [gate-row-discount] { gate-row-discount }
+    [gate-row-price] { gate-row-price }
     [gate-move-funnel] { gate-move-funnel }
    *[other] { $text }
   }

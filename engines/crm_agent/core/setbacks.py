@@ -39,7 +39,7 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
     "gate-filter-field", "gate-filter-unclear", "gate-move-funnel", "gate-value-date", "gate-value-number", "gate-value-flag",
     "gate-value-word", "gate-value-single", "gate-value-several", "gate-value-currency", "gate-value-reminder", "gate-value-color",
     "date-in-filter", "portal-refused", "portal-error-missing", "list-group-unclear", "list-limit-unclear", "no-next-page",
-    "step-held",
+    "step-held", "gate-row-discount", "gate-row-price",
 }  # fmt: skip
 """Wrongly written steps, which the model may repair."""
 _READ_TROUBLE: Final = frozenset({

@@ -79,6 +79,10 @@ REFUSALS: dict[str, str] = {
     "gate-value-zone": "{param} ({field}) is a time zone such as Europe/Moscow, not {value}.",
     "gate-value-email": "{value} is no e-mail address. Ask the person for it.",
     "gate-value-phone": "{value} is no phone: it has no digits. Ask the person for it.",
+    "gate-row-discount": "{product}: the portal's price is the one after the discount, and it computes nothing; price {price} beside the "
+    "discount {discount} may be before or after it. Before ({left} is paid): {before}. After: {after}. Write all of the one that the "
+    "person means; in doubt ask.",
+    "gate-row-price": "{product}: the discount {discount} lowers no price by itself; write price (after the discount), or ask for it.",
     "gate-move-funnel": "{param} of deal {id} is left out: crm.deal.update moves no deal to another funnel; use crm.item.update with "
     "entityTypeId 2, categoryId and stageId.",
     "gate-policy-refuses": "the policy forbids {method}.",

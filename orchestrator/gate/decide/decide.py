@@ -27,7 +27,7 @@ from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refu
 from orchestrator.gate.decide.bulk_limits import list_exceeded_limits
 from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
-from orchestrator.gate.decide.discounts import price_discount
+from orchestrator.gate.decide.discounts import find_discount_problem, price_discount
 from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.decide.own_fields import collect_own_field_reasons, settle_own_values
 from orchestrator.gate.decide.signatures import sign_texts
@@ -351,6 +351,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return call, refusal.verdict
     wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor)
     wrong = wrong or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
+    wrong = wrong or (None if effect.proposed_by == "undo" else find_discount_problem(fine, facts))
     if wrong is not None:
         return fine, replace(wrong, is_form=True)
     if (unlike := sums.check_currencies(fine, facts, money=policy.money, text=text)) is not None:
