@@ -24,6 +24,8 @@ _FIRST = frozenset({
     "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
     "gate-four-eyes", "changed", "gate-batch-twice", "gate-call-partner",
 })  # fmt: skip
+_ASTRAY = frozenset({"gate-call-stranger", "gate-address-foreign", "gate-address-nobody"})
+"""It may go to somebody else than the person thinks: no other reason may take their place."""
 _REFERENCE = "gate-reference-field"
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
 _DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
@@ -100,7 +102,7 @@ def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = 
         group = texts_by_code.setdefault(_find_code(reason), [])
         if text not in group:
             group.append(text)
-    weightiest = sorted(texts_by_code, key=lambda code: (code not in _FIRST, code in _DOUBTS))
+    weightiest = sorted(texts_by_code, key=lambda code: (code not in _ASTRAY, code not in _FIRST, code in _DOUBTS))
     return [_join_texts(code, texts_by_code[code], view, tr) for code in weightiest[:MOST_REASONS]]
 
 

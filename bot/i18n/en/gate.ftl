@@ -469,6 +469,15 @@ gate-sum-steps = Within a day the sum changes { $times } times: { $before } → 
 gate-sum-lost = A sharp change of { gate-field }
 gate-sum-unnamed = The request names another sum: { $sum } is not in it
 gate-call-partner = The record has no such contact: “{ $name }”. The call will be logged with “{ $who }”
+gate-call-stranger = { $who ->
+    [none] The record has no such customer: No. { $id }
+   *[other] The record has no such customer: “{ $who }”
+  }
+gate-address-foreign = { $who ->
+    [none] Customer No. { $id } has no such phone or e-mail: { $value }
+   *[other] “{ $who }” has no such phone or e-mail: { $value }
+  }
+gate-address-nobody = The phone or e-mail is on nobody's card: { $value }
 gate-file-field = The file that is there will be replaced, and the bot cannot bring it back: { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 plan-step-missed = { $why ->
@@ -546,6 +555,9 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
     [gate-call-partner] { gate-call-partner }
+    [gate-call-stranger] { gate-call-stranger }
+    [gate-address-foreign] { gate-address-foreign }
+    [gate-address-nobody] { gate-address-nobody }
     [gate-file-field] { gate-file-field }
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }

@@ -492,6 +492,15 @@ gate-sum-steps = { $times ->
 gate-sum-lost = Резко меняется { gate-field }
 gate-sum-unnamed = В просьбе названа другая сумма: { $sum } в ней нет
 gate-call-partner = Такого контакта у записи нет: «{ $name }». Собеседником запишется «{ $who }»
+gate-call-stranger = { $who ->
+    [none] Такого клиента у записи нет: №{ $id }
+   *[other] Такого клиента у записи нет: «{ $who }»
+  }
+gate-address-foreign = { $who ->
+    [none] У клиента №{ $id } нет такого телефона или почты: { $value }
+   *[other] У «{ $who }» нет такого телефона или почты: { $value }
+  }
+gate-address-nobody = Телефон или почта ни с чьей карточки: { $value }
 gate-file-field = Прежний файл заменится, вернуть его бот не сможет: { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 plan-step-missed = { $why ->
@@ -566,6 +575,9 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
     [gate-call-partner] { gate-call-partner }
+    [gate-call-stranger] { gate-call-stranger }
+    [gate-address-foreign] { gate-address-foreign }
+    [gate-address-nobody] { gate-address-nobody }
     [gate-file-field] { gate-file-field }
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }

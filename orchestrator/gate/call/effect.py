@@ -171,6 +171,18 @@ class CallPartner:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Addressee:
+    """A record that a call or letter names as the one it is with."""
+
+    name: str
+    """ "" if the requester may not see it."""
+    is_customer: bool
+    """Linked to the record on whose card the call or letter stands."""
+    addresses: frozenset[tuple[str, str]]
+    """Comparable phones and e-mails with their kinds."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sender:
     """In whose name the portal sends a text, and the person behind it."""
 
@@ -225,6 +237,8 @@ class Facts:
     """Records that only steps of the same plan took from the requester, approved by a person."""
     call_partners: Mapping[Target, Sequence[CallPartner]] = field(default_factory=dict)
     """Where a call is added without saying with whom, those it may be, the main one first."""
+    addressees: Mapping[tuple[Target, Target], Addressee | None] = field(default_factory=dict)
+    """Where a call or letter says with whom it is: by its own target and the record it names. None for one that is not there."""
     sections: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The calendar of an owner, by kind and id, where an event is added without naming one."""
     sender: Sender | None = None

@@ -43,7 +43,7 @@ class Element:
     @property
     def key(self) -> tuple[str, str]:
         """Phones are compared by digits, addresses regardless of case."""
-        return self.kind, _to_comparable(self.kind, self.value)
+        return self.kind, to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +134,11 @@ def find_unmet_steps(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Ste
 
 def _is_met(step: Step, keys: set[tuple[str, str]], by_id: Mapping[str, Element]) -> bool:
     if step.verb == "add" or step.old is None:
-        return (step.kind, _to_comparable(step.kind, step.value)) in keys
+        return (step.kind, to_comparable(step.kind, step.value)) in keys
     present = by_id.get(step.old.id)
     if step.verb == "remove":
         return present is None
-    return present is not None and present.key == (step.kind, _to_comparable(step.kind, step.value))
+    return present is not None and present.key == (step.kind, to_comparable(step.kind, step.value))
 
 
 def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
@@ -227,7 +227,7 @@ def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], n
     changes = [step for step in steps if not _changes_nothing(step)]
     keys |= {step.old.key for step in steps if step.old is not None and _changes_nothing(step)}
     for step in sorted(changes, key=lambda step: step.verb == "add"):
-        key = (step.kind, _to_comparable(step.kind, step.value))
+        key = (step.kind, to_comparable(step.kind, step.value))
         if step.verb != "remove" and key in keys:
             if step.verb == "edit":
                 raise build_shape_refusal(f"{name} {step.value}", "a value that the record does not hold already")
@@ -263,7 +263,7 @@ def _find_parts(item: JsonObject) -> dict[str, object]:
     return {_NAMES[plain]: value for key, value in item.items() if (plain := key.lower().replace("_", "")) in _NAMES}
 
 
-def _to_comparable(kind: str, value: str) -> str:
+def to_comparable(kind: str, value: str) -> str:
     text = "".join(value.split()).casefold()
     if kind != "PHONE":
         return text.rstrip("/")

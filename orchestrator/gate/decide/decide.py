@@ -24,6 +24,7 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
+from orchestrator.gate.decide.addressees import collect_addressee_reasons, find_addressee_problem
 from orchestrator.gate.decide.bulk_limits import list_exceeded_limits
 from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
@@ -274,6 +275,8 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices.extend(collect_own_field_reasons(leaf, facts))
         if effect.proposed_by == DEFAULT_ENGINE:  # what is published says by itself with whom a call was
             notices.extend(collect_partner_reasons(leaf, facts, effect.provenance.person_text, actor))
+        if effect.proposed_by == DEFAULT_ENGINE or "N" in leaf.classes:
+            notices.extend(collect_addressee_reasons(leaf, facts))
         notices.extend(consent.collect_consent_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)
@@ -351,6 +354,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return call, refusal.verdict
     wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor)
     wrong = wrong or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
+    wrong = wrong or find_addressee_problem(fine, facts)
     wrong = wrong or (None if effect.proposed_by == "undo" else find_discount_problem(fine, facts))
     if wrong is not None:
         return fine, replace(wrong, is_form=True)

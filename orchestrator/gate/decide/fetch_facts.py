@@ -23,6 +23,7 @@ from orchestrator.gate.call.ports import ReadsBefore, Rejected
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
+from orchestrator.gate.decide.addressees import load_addressees
 from orchestrator.gate.decide.calendar_sections import load_sections
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers, load_staff
@@ -58,6 +59,7 @@ async def fetch_facts(
         first_stages=await _load_first_stages(call, deps.records),
         wholes=wholes,
         call_partners=await load_call_partners(call, records, actor, deps),
+        addressees=await load_addressees(call, records, actor, deps),
         sections=await load_sections(call, deps),
         sender=await load_sender(call, actor, deps),
         linked=await find_linked_customers(call, known, actor, deps),

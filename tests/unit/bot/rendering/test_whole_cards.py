@@ -267,6 +267,11 @@ def test_a_record_of_a_set_is_compared_with_the_words() -> None:
     assert said == "По просьбе: Лена ✓ · Софт (Железо) ✗"
 
 
+def test_no_other_reason_takes_the_place_of_an_address_that_is_not_the_customers() -> None:
+    said = _said("gate-notifies", "gate-class-delete", "gate-address-foreign", value="a@b.example", who="Елена Попова", method="m")
+    assert said[0] == "У «Елена Попова» нет такого телефона или почты: a@b.example"
+
+
 def test_the_details_of_a_card_are_words() -> None:
     """Record with its number, values, reasons with the rule, who asks."""
     reasons = [{"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}, {"code": "gate-rule", "args": {"why": "Проверьте сумму"}}]
