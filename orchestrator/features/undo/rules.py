@@ -37,6 +37,7 @@ _MOMENTS: Final = (
 _EDITORS: Final = (("CREATED_BY_ID", "MODIFY_BY_ID"), ("CREATED_BY", "UPDATED_BY"))
 _SETTLES_WITHIN: Final = timedelta(minutes=1)
 """Changes so soon may be the portal's own."""
+_COMMENT: Final = "comment"
 _NEW_STATES: Final = frozenset({"", "1", "2"})
 
 
@@ -142,7 +143,8 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult | Notice:
     """Deletes the record, unless somebody worked on it."""
     back, call = _PartResult(), part.call
     for name, sent in call.written_fields.items():
-        if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
+        is_fixed = call.entity == _COMMENT and name == call.spec.author  # nobody can change it; a portal may have named the webhook's owner
+        if is_fixed or name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
             continue
         now = fields.find_value(record, name, call.entity)
         if not is_same_value(part, name, sent, now):

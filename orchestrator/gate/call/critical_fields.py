@@ -27,6 +27,7 @@ _PEOPLE = frozenset(
         "responsibleid",
         "createdby",
         "createdbyid",
+        "authorid",
         "accomplices",
         "auditors",
         "observers",

@@ -242,7 +242,7 @@ class Facts:
     sections: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The calendar of an owner, by kind and id, where an event is added without naming one."""
     sender: Sender | None = None
-    """None for calls that tell nobody anything."""
+    """None for calls that tell nobody anything and whose author is known."""
     linked: frozenset[Target] = frozenset()
     """Others' customers linked to an open deal or lead of the requester; only for reads."""
     staff: Mapping[int, tuple[int, ...]] = field(default_factory=dict)

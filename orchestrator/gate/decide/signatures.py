@@ -1,18 +1,22 @@
 """The portal sends messages in the name of the webhook's owner, so the name of the person who writes stands in front of the text."""
 
 from dataclasses import replace
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Facts, Sender
+from orchestrator.gate.call.fields import find_value
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
 
+_AUTHORED: Final = frozenset({"activity", "comment"})
+
 
 async def load_sender(call: Call, actor: Actor, deps: GateDeps) -> Sender | None:
     """Never raises errors of the portal: what it does not say is not known, and then the text gets the name."""
-    if not any(tells_people(leaf) for leaf in call.leaves):
+    if not any(tells_people(leaf) or lacks_author(leaf) for leaf in call.leaves):
         return None
     reference = deps.records.reference
     try:
@@ -29,6 +33,11 @@ async def load_sender(call: Call, actor: Actor, deps: GateDeps) -> Sender | None
 def tells_people(leaf: Call) -> bool:
     """A text of the call goes to people as the words of whoever the portal knows as the sender."""
     return bool(leaf.spec.signed) or ("N" in leaf.classes and leaf.entity == "activity")
+
+
+def lacks_author(leaf: Call) -> bool:
+    """It adds something to a card whose author the portal takes from the webhook, not from the call."""
+    return leaf.spec.verb == "add" and leaf.spec.entity in _AUTHORED and not find_value(leaf.written_fields, leaf.spec.author)
 
 
 def sign_texts(call: Call, facts: Facts, actor: Actor) -> Call:

@@ -5,7 +5,7 @@ from typing import Final
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.call.critical_fields import find_mentions
 from orchestrator.gate.call.effect import Call, Facts
-from orchestrator.gate.decide.signatures import tells_people
+from orchestrator.gate.decide.signatures import lacks_author, tells_people
 from orchestrator.gate.preview.format_values import Context, Reader, format_value, join_lines
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.links import EVERYBODY, NOBODY
@@ -26,10 +26,10 @@ _LINKS: Final = _WORDS.read_titles("links")
 
 
 async def build_sender_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Messages and letters carry the name of the owner of the webhook, whoever asks for them."""
-    if facts.sender is None or not tells_people(call):
+    """Messages and letters carry the name of the owner of the webhook, whoever asks for them; activities have that author."""
+    user = facts.sender.user if facts.sender is not None else 0
+    if facts.sender is None or not (tells_people(call) or (lacks_author(call) and user != reader.user)):
         return []
-    user = facts.sender.user
     if user and user == reader.user:
         sender = _YOU[reader.locale]
     elif user:

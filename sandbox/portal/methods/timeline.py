@@ -43,7 +43,7 @@ def _add(call: Call) -> int:
             "ENTITY_TYPE": kind,
             "COMMENT": _text_of(fields),
             "CREATED": call.stamp,
-            "AUTHOR_ID": call.user_id,
+            "AUTHOR_ID": to_int(fields.get("AUTHOR_ID")) or call.user_id,
             "FILES": [],
         },
     )
