@@ -58,9 +58,15 @@ async def a_bulk_world(folder: Path, **more: Any) -> AsyncIterator[World]:
 
 
 async def propose(
-    world: World, params: Mapping[str, Any] = CHANGE, *, method: str = "change.all", actor: Actor = ANNA, key: str = CHAT
+    world: World,
+    params: Mapping[str, Any] = CHANGE,
+    *,
+    method: str = "change.all",
+    actor: Actor = ANNA,
+    key: str = CHAT,
+    is_refused: bool = False,
 ) -> list[OutboxRow]:
-    world.model.will(reply({**step(method, params), "last": True}))
+    world.model.will(reply({**step(method, params), "last": True}), *([reply(text="Не вышло.")] if is_refused else []))
     await world.work(message("поменяй во всех открытых сделках комментарий на «Проверено»", actor=actor, key=key))
     return world.outbox()
 

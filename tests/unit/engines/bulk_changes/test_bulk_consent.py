@@ -1,0 +1,161 @@
+"""What is carried out as a part of an approved file is that part, and nothing else runs as one."""
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect, Outcome, write_batch
+from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, decide, find_card, propose, read_end
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, command
+
+COMMENT = {"COMMENTS": "Проверено"}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with a_bulk_world(tmp_path) as opened:
+        yield opened
+
+
+async def submit_part(
+    world: World, card: Mapping[str, Any], commands: Mapping[str, tuple[str, Any]], *, slot: str = "x/1", actor: Actor = ANNA
+) -> Outcome:
+    """As the engine does, from a run's session."""
+    session = await world.session("tg:1999", owner="part")
+    effect = Effect(method="batch", params={"cmd": write_batch(commands)}, part_of=card["effect_id"], slot=slot, proposed_by="bulk_changes")
+    done = await world.gate.submit(effect, actor=actor, mode="full", turn_id="x", ledger=session)
+    assert isinstance(done, Outcome)
+    await session.flush()
+    return done
+
+
+def _update(deal: int, fields: Mapping[str, Any]) -> tuple[str, Any]:
+    return "crm.deal.update", {"id": deal, "fields": dict(fields)}
+
+
+@pytest.mark.parametrize("commands", [
+    {"c1": _update(410, {"COMMENTS": "Иное"})},
+    {"c1": _update(481, COMMENT)},
+    {"c99": _update(410, COMMENT)},
+    {"c1": _update(410, {**COMMENT, "OPPORTUNITY": 1})},
+    {"c1": _update(410, COMMENT), "x": _update(481, {"OPPORTUNITY": 1})},
+    {"c1": ("crm.deal.delete", {"id": 410})},
+], ids=["value", "record", "place", "field", "beside", "method"])  # fmt: skip
+async def test_a_batch_with_anything_else_than_the_file_has_does_not_run(world: World, commands: dict[str, Any]) -> None:
+    card = find_card(await propose(world))
+    await decide(world, card)
+    written = len(cast("Firm", world.portal).list_writes())
+    done = await submit_part(world, card, commands)
+    assert done.status == "refused"
+    assert len(cast("Firm", world.portal).list_writes()) == written
+
+
+async def test_no_part_of_a_file_that_nobody_approved_runs(world: World) -> None:
+    """Neither while its card waits nor after it was denied, nor of a card that stands for one call."""
+    card = find_card(await propose(world))
+    for slot in ("a/1", "a/2"):
+        done = await submit_part(world, card, {"c1": _update(410, COMMENT)}, slot=slot)
+        assert (done.status, done.reason.code if done.reason else "") == ("refused", "gate-bulk-part")
+        if slot == "a/1":
+            await decide(world, card, approve=False)
+    assert cast("Firm", world.portal).list_writes() == []
+
+
+async def test_no_part_runs_for_somebody_else(world: World) -> None:
+    card = find_card(await propose(world))
+    await decide(world, card)
+    done = await submit_part(world, card, {"c1": _update(410, COMMENT)}, actor=BORIS)
+    assert done.status == "refused"
+
+
+async def test_above_the_limit_of_a_role_a_second_person_approves(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path, policy={"bulk": {"records": {"manager": 5}}}) as world:
+        card = find_card(await propose(world))
+        assert card["four_eyes"]
+        await decide(world, card)
+        assert cast("Firm", world.portal).list_writes() == []
+        rows = await decide(world, card, actor=VERA)
+        assert read_end(rows)[0] == ("bulk-done", {"made": 19, "count": 19})
+
+
+async def test_more_records_than_the_policy_allows_are_refused_with_both_numbers(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path, policy={"bulk": {"most": 10}}) as world:
+        rows = await propose(world, is_refused=True)
+        assert not [row for row in rows if row.kind == "card"]
+        assert "gate-bulk-many" in str([row.body for row in rows])
+
+
+async def test_above_fifty_records_the_press_counts_once_the_file_was_opened(tmp_path: Path) -> None:
+    """It is the spreadsheet with every record."""
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        handed = {"from": 7, "to": [8]}
+        card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
+        assert card["preview"]["count"] > 50
+        assert card["is_cut"]
+        await decide(world, card, actor=VERA, key=VERA.key)
+        assert firm.list_writes() == []
+        await world.work(command("details", actor=VERA, key=VERA.key, confirmation_id=card["confirmation_id"]))
+        rows = world.outbox()
+        (details,) = [row for row in rows if row.kind == "details"]
+        assert len(details.body["preview"]["items"]) == card["preview"]["count"] + 1
+        opened = [row for row in rows if row.kind == "card"][-1].body
+        await decide(world, opened, actor=VERA, key=VERA.key)
+        assert len([write for write in firm.list_writes() if "im.notify" not in write]) == card["preview"]["count"]
+
+
+async def test_a_hand_over_goes_to_several_evenly_and_tells_each(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        card = find_card(
+            await propose(world, {"from": 7, "to": [6, 8], "what": ["deals"]}, method="person.handover", actor=VERA, key=VERA.key)
+        )
+        rows = await decide(world, card, actor=VERA, key=VERA.key)
+        made = card["preview"]["count"]
+        assert read_end(rows) == [("bulk-done", {"made": made, "count": made})]
+        assert await firm.read("crm.deal.list", {"filter": {"ASSIGNED_BY_ID": 7, "CLOSED": "N"}}) == []
+        told = [write for write in firm.list_writes() if write.startswith("im.notify.personal.add")]
+        assert len(told) == 1  # who hands over is no other
+
+
+async def test_one_task_is_made_for_each_record_with_its_own_words(tmp_path: Path) -> None:
+    add = {
+        "method": "tasks.task.add",
+        "fields": {"TITLE": "Позвонить: {TITLE}", "UF_CRM_TASK": ["D_{ID}"], "DEADLINE": "2026-11-25T18:00:00+03:00"},
+    }
+    async with a_bulk_world(tmp_path) as world:
+        card = find_card(await propose(world, {"of": "deals", "filter": {"CLOSED": "N"}, "add": add}))
+        rows = await decide(world, card)
+        assert read_end(rows)[0] == ("bulk-done", {"made": 19, "count": 19})
+        tasks = (await cast("Firm", world.portal).read("tasks.task.list", {"filter": {"%TITLE": "Позвонить: "}}))["tasks"]
+        assert len({task["title"] for task in tasks if task["title"] != "Позвонить: "}) >= 19
+
+
+@pytest.mark.parametrize(("params", "code"), [
+    ({"of": "dogs", "filter": {"ID": 1}, "fields": COMMENT}, "gate-param-invalid"),
+    ({"of": "deals", "filter": {}, "fields": COMMENT}, "gate-param-invalid"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}}, "gate-param-invalid"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"NO_SUCH": 1}}, "gate-param-unknown"),
+    ({"of": "deals", "filter": {"NO_SUCH": 1}, "fields": COMMENT}, "gate-filter-field"),
+    ({"of": "deals", "filter": {"TITLE": "нет такой"}, "fields": COMMENT}, "gate-bulk-none"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"OPPORTUNITY": "много"}}, "gate-value-number"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}, "add": {"method": "im.message.add", "fields": {"MESSAGE": "x"}}}, "gate-param-invalid"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}, "add": {"method": "crm.deal.delete", "fields": {"id": 1}}}, "gate-param-invalid"),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+async def test_what_cannot_be_done_is_refused_with_its_reason_before_any_card(tmp_path: Path, params: dict[str, Any], code: str) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        rows = await propose(world, params, is_refused=True)
+        assert not [row for row in rows if row.kind == "card"]
+        assert code in str([row.body for row in rows])
+        assert cast("Firm", world.portal).list_writes() == []
+
+
+async def test_in_shadow_mode_the_whole_change_is_only_planned(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path, mode="shadow") as world:
+        rows = await propose(world, CHANGE)
+        assert not [row for row in rows if row.kind == "card"]
+        assert "shadow-plan" in str([row.body for row in rows])
+        assert rows[0].session == CHAT
