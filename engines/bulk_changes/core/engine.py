@@ -9,7 +9,7 @@ from orchestrator.domain.bulk import BulkFile, BulkItem
 from orchestrator.domain.effect import Outcome, write_batch
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import Changes, RunContext, RunEffect, RunResult, run_all
+from orchestrator.engines.runs import TOLD_BY_CARD, Changes, RunContext, RunEffect, RunResult, run_all
 from state.clock import parse_iso
 
 CARD: Final = "card"
@@ -20,6 +20,7 @@ _PART: Final = "gate-bulk-part"
 _WAIT: Final = "portal-wait"
 _UNKNOWN: Final = "bulk-unknown"
 _REFUSED: Final = "bulk-refused"
+_NOT_SENT: Final = "bulk-not-sent"
 _UNMET: Final = "bulk-unmet"
 _MOST_NAMED: Final = 12
 _PROGRESS: Final = "progress"
@@ -103,11 +104,19 @@ def _add_outcome(outcome: Outcome, items: Sequence[BulkItem], tally: _Tally) -> 
         if outcome.status == "unknown" or status == "unknown":
             tally.left[item.key] = _UNKNOWN
         elif outcome.status != "succeeded" or status not in {"success", ""}:
-            tally.left[item.key] = outcome.reason.code if outcome.reason is not None and not status else _REFUSED
+            tally.left[item.key] = _name_refusal(outcome, status)
         elif item.key in unmet:
             tally.left[item.key] = _UNMET
         else:
             tally.done.append(item.key)
+
+
+def _name_refusal(outcome: Outcome, status: str) -> str:
+    """Of one record."""
+    if status == "error" or outcome.reason is None:
+        return _REFUSED
+    # What was begun when the program stopped, and was found not to have happened; nothing is sent again by itself.
+    return _NOT_SENT if outcome.reason.code.startswith(TOLD_BY_CARD) or status == "not_run" else outcome.reason.code
 
 
 def _build_reply(ctx: RunContext, file: BulkFile, tally: _Tally) -> Reply:

@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
+from orchestrator.domain.bulk import BULK_ENGINE
+from orchestrator.domain.effect import UNSTORED, Outcome
 from orchestrator.gate.call.ports import FindsTraces, Ledger, Performer, Reconciled
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from state.clock import parse_iso
@@ -91,6 +93,8 @@ async def reconcile(
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
+    elif seen.verdict == "unclear" and seen.commands and row.call.get("proposed_by") == BULK_ENGINE:
+        return await _settle_part(row, seen, ledger, announce)
     recovered_effect = RecoveredEffect(row=row, reconciled=seen)
     if seen.verdict == "unclear":
         return recovered_effect
@@ -103,6 +107,18 @@ async def reconcile(
         confirmation_id=StoredOrder.from_data(row.call).confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
+    await ledger.commit(event, actor="system", effects=[change], outbox=announce(recovered_effect))
+    return recovered_effect
+
+
+async def _settle_part(row: EffectRow, seen: Reconciled, ledger: Ledger, announce: Announce) -> RecoveredEffect:
+    """Of a change of many records: what became of each is known or will never be, and its run goes on and tells them apart."""
+    recovered_effect = RecoveredEffect(row=row, reconciled=replace(seen, verdict="done"))
+    commands = tuple(seen.commands)
+    outcome = Outcome(status="succeeded", effect_id=row.effect_id, method=StoredOrder.from_data(row.call).call.method, commands=commands)
+    event = OutcomeReconciled(effect_id=row.effect_id, verdict="done", detail=seen.detail, changes=seen.changes)
+    stored = outcome.model_dump(mode="json", exclude={*UNSTORED})
+    change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="succeeded", outcome=stored)
     await ledger.commit(event, actor="system", effects=[change], outbox=announce(recovered_effect))
     return recovered_effect
 

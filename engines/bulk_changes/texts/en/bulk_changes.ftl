@@ -13,6 +13,7 @@ bulk-why = { $why ->
     [gate-not-found] Deleted
     [bulk-unknown] Nobody knows whether it happened: look in Bitrix24
     [bulk-unmet] Bitrix24 said yes and did not change them
+    [bulk-not-sent] Not done: the program stopped in the middle. Ask once more
     [gate-bulk-part] The approval does not hold any more
     [freeze] Writing is stopped
    *[other] Bitrix24 refused
