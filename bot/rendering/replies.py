@@ -33,6 +33,7 @@ _PLAIN = frozenset(
         "nearest-option",
         "nearest-category",
         "which-sum",
+        "which-of-more",
         "waiting-on-card",
         "withdrawn",
         "duplicates-found",

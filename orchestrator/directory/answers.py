@@ -98,8 +98,14 @@ class Option:
 class Ambiguous:
     ask: Notice
     options: tuple[Option, ...]
+    beyond: tuple[Option, ...] = ()
+    """They fit, too, and are not offered."""
     is_guess: bool = False
     """Nothing has that name; the options are only spelt like it."""
+
+    @property
+    def fitting(self) -> tuple[Option, ...]:
+        return (*self.options, *self.beyond)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +158,16 @@ class OutcomeView:
 class ColumnedTable:
     table: Table
     unknown: tuple[str, ...] = ()
+
+
+_MOST_OFFERED: Final = 6
+
+
+def build_choice(ask: Notice, options: tuple[Option, ...]) -> Ambiguous:
+    """Offers the first six; the question says how many more there are."""
+    offered, beyond = options[:_MOST_OFFERED], options[_MOST_OFFERED:]
+    whole = Notice(code="which-of-more", args={"question": ask.model_dump(mode="json"), "more": len(beyond)}) if beyond else ask
+    return Ambiguous(ask=whole, options=offered, beyond=beyond)
 
 
 def build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:

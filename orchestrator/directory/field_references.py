@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from bitrix.catalogue import names
 from bitrix.catalogue.names import CRM
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, to_number
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_choice, to_number
 from orchestrator.directory.date_places import split_operator
 from orchestrator.directory.naming import Naming, pick_field
 from orchestrator.directory.portal_reads import PortalReader
@@ -129,7 +129,7 @@ def _choose(kind: _Words, words: str, titles: Sequence[tuple[str, str]], labels:
             return Resolved(value=ranked.found.item, label=labels[ranked.found.item], named_by_person=True)
         case ranking.SeveralMatches():
             options = tuple(Option(value=candidate.item, label=labels[candidate.item]) for candidate in ranked.candidates)
-            return Ambiguous(ask=Notice(code=kind.which, args={"name": words}), options=options)
+            return build_choice(Notice(code=kind.which, args={"name": words}), options)
         case ranking.NoMatch() if near := ranking.find_nearest(words, _build_candidates(titles), me=None):
             codes = dict.fromkeys(candidate.item for candidate in near)
             guesses = tuple(Option(value=code, label=labels[code]) for code in codes)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
+from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved, build_choice, build_guess
 from orchestrator.directory.answers import to_number as to_record_number
 from orchestrator.directory.current_records import CURRENT, find_current, is_binding_field, list_tie_candidates
 from orchestrator.directory.date_references import DatedCall, DateReferences
@@ -108,7 +108,7 @@ class Lookup:
                 return Resolved(value=one.found.id, label=label, target=f"task:{one.found.id}", named_by_person=is_named)
             case ranking.SeveralMatches() as several:
                 options = await self._build_record_options("task", several.candidates, place.actor)
-                return Ambiguous(ask=Notice(code="which-task", args={"name": words}), options=options)
+                return build_choice(Notice(code="which-task", args={"name": words}), options)
             case _:
                 return await self.find_record("task", words, place.actor, place.text)
 
@@ -123,7 +123,7 @@ class Lookup:
                 return Resolved(value=candidate.id, label=label, target=f"{entity}:{candidate.id}", named_by_person=is_named)
             case ranking.SeveralMatches():
                 options = await self._build_record_options(entity, ranked.candidates, actor)
-                return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=options)
+                return build_choice(Notice(code=f"which-{entity}", args={"name": words}), options)
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": ranked.count})
                 return Unresolved(notice=notice, detail=f"{ranked.count} records fit {words!r}: the person must be more precise")
@@ -275,9 +275,9 @@ def _resolve_reminder(words: str, place: ReferenceContext) -> Resolution:
         fitting = [(known, entry) for known, entry in waits if is_mentioned(words, entry.text)]
     if len(fitting) == 1:
         return Resolved(value=fitting[0][0], label=fitting[0][1].text, named_by_person=True)
-    if 1 < len(fitting) <= _MOST_REMINDERS:
+    if 1 < len(fitting) <= ranking.LIMIT:
         options = tuple(Option(value=known, label=_label_reminder(entry, place.actor)) for known, entry in fitting)
-        return Ambiguous(ask=Notice(code="which-reminder"), options=options)
+        return build_choice(Notice(code="which-reminder"), options)
     known = "; ".join(f"@reminder:{number} {entry.text}" for number, (_, entry) in enumerate(waits[:_MOST_REMINDERS], start=1))
     return Unresolved(notice=Notice(code="reminder-gone"), detail=f"no reminder fits {words!r}; there wait: {known or 'none in this chat'}")
 

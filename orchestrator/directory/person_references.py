@@ -6,7 +6,7 @@ from typing import assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, User, build_guess
+from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved, User, build_choice, build_guess
 from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -70,7 +70,7 @@ class PersonReferences:
                 return Resolved(value=ranked.found.id, label=ranked.found.title, named_by_person=is_mentioned(words, place.text))
             case ranking.SeveralMatches():
                 options = await self._build_user_options(ranked.candidates, place.actor)
-                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=options)
+                return build_choice(Notice(code="which-user", args={"name": words}), options)
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": ranked.count})
                 return Unresolved(notice=notice, detail=f"{ranked.count} employees fit {words!r}")

@@ -14,7 +14,9 @@ from bitrix.catalogue import names
 from orchestrator.language.text import normalize_text
 from orchestrator.language.title_matching import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match, measure_misspelling
 
-LIMIT: Final = 6
+LIMIT: Final = 20
+"""More must be named more exactly."""
+_NEAREST: Final = 6
 T = TypeVar("T")
 _NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL)
 
@@ -46,7 +48,7 @@ class SeveralMatches(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TooManyMatches:
-    """More than there are buttons."""
+    """More than anybody would look through."""
 
     count: int
 
@@ -75,7 +77,7 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
     return SeveralMatches(tuple(candidate for _, candidate in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
 
 
-def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> tuple[Candidate[T], ...]:
+def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = _NEAREST) -> tuple[Candidate[T], ...]:
     """One or two letters differ, so the person must confirm."""
     unique = {candidate.id: candidate for candidate in candidates}
     near = [(wrong, candidate) for candidate in unique.values() if (wrong := measure_misspelling(query, candidate.title)) is not None]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar, assert_never
 
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, RecordRow, Resolution, Resolved, Unresolved, build_guess
+from orchestrator.directory.answers import Option, RecordRow, Resolution, Resolved, Unresolved, build_choice, build_guess
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import ReferenceContext
@@ -41,7 +41,7 @@ class StageReferences:
                 return Resolved(value=ranked.found.item.id, label=ranked.found.item.name, named_by_person=True)
             case ranking.SeveralMatches():
                 choices = tuple(Option(value=candidate.item.id, label=candidate.item.name) for candidate in ranked.candidates)
-                return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=choices)
+                return build_choice(Notice(code="which-stage", args={"name": words}), choices)
             case ranking.NoMatch() if near := ranking.find_nearest(words, _number_named(stages), me=None):
                 choices = tuple(Option(value=candidate.item.id, label=candidate.item.name) for candidate in near)
                 return build_guess("nearest-stage", words, choices)

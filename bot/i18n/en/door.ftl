@@ -172,6 +172,10 @@ which-stage = Which stage “{ $name }”?
 which-date = Which day is meant by “{ $words }”?
 which-sum = Which sum is “{ $words }”?
 name-means-all = “{ $name }” fits: { $labels }. All of them were looked at.
+which-of-more = { $question } { $more } more { $more ->
+    [one] fits
+   *[other] fit
+ }: if the right one is not here, please be more precise.
 too-many-found = { $count } records fit “{ $name }”. Please be more precise.
 not-found = I did not find “{ $name }” among the records you may see.
 user-not-found = I did not find an employee “{ $name }”.

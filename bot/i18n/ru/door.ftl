@@ -175,6 +175,7 @@ which-stage = Какая стадия «{ $name }»?
 which-date = Какой день имеется в виду: «{ $words }»?
 which-sum = Какая сумма: «{ $words }»?
 name-means-all = По слову «{ $name }» нашлись: { $labels }. Смотрел по всем.
+which-of-more = { $question } Подходит и ещё { $more }: если нужного здесь нет, уточните название.
 too-many-found = По названию «{ $name }» нашлось записей: { $count }. Уточните, пожалуйста.
 not-found = Не нашёл «{ $name }» среди доступных вам записей.
 user-not-found = Не нашёл сотрудника «{ $name }».

@@ -138,7 +138,7 @@ async def ask_person(
     choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))
     reply = Reply(notices=(*work.notices, asking.several.ask), choices=choices, turn_id=turn_id)
     rows = tuple(ShownRow(item.target, item.label) for item in asking.several.options)
-    options = ShownList(place=QUESTION, total=len(rows), rows=rows)
+    options = ShownList(place=QUESTION, total=len(asking.several.fitting), rows=rows)
     history = f"[question: {asking.several.ask.code}]\n{build_marker(QUESTION)}"
     return TurnEnd(reason="asked", reply=reply, history=history, targets=frozenset(work.targets), lists=(options,), acted=work.acted)
 
@@ -238,7 +238,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
                 if resolution.target and resolution.named_by_person:
                     work.targets.add(resolution.target)
             case Ambiguous() if means_all(reference, resolution, step):
-                values[reference] = [option.value for option in resolution.options]
+                values[reference] = [option.value for option in resolution.fitting]
                 namesakes[reference.partition(":")[2].strip()] = list_namesakes(resolution)
             case Ambiguous():
                 return NameQuestion(reference=key, several=resolution)

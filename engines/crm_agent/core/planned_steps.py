@@ -57,7 +57,6 @@ def _replace_element(element: object, values: Mapping[str, object]) -> Sequence[
 
 
 _NAMES: Final = ("@user:", "@deal:", "@lead:", "@contact:", "@company:", "@task:", "@stage:", "@category:")
-_MOST_NAMESAKES: Final = 20
 _FITS: Final = frozenset({"", "=", "@"})
 
 
@@ -69,7 +68,6 @@ def means_all(reference: str, several: Ambiguous, step: Step) -> bool:
         step.method.lower().endswith(".list")
         and reference.startswith(_NAMES)
         and not several.is_guess
-        and len(several.options) <= _MOST_NAMESAKES
         and not outside
         and all(operator in _FITS and not is_binding_field(name) for operator, name in map(split_operator, conditions))
     )
@@ -77,6 +75,6 @@ def means_all(reference: str, several: Ambiguous, step: Step) -> bool:
 
 def list_namesakes(several: Ambiguous) -> str:
     """Without what stands behind the names, unless that tells them apart."""
-    labels = [option.label for option in several.options]
+    labels = [option.label for option in several.fitting]
     names = [label.partition(" · ")[0] for label in labels]
     return ", ".join(names if len(set(names)) == len(names) else labels)

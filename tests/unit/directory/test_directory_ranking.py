@@ -66,9 +66,9 @@ def test_my_only_open_match_is_still_a_choice() -> None:
     assert isinstance(find_match("Вектор", rows, me=ME), SeveralMatches)
 
 
-@pytest.mark.parametrize(("count", "kind"), [(0, NoMatch), (1, OneMatch), (2, SeveralMatches), (6, SeveralMatches), (7, TooManyMatches)])
+@pytest.mark.parametrize(("count", "kind"), [(0, NoMatch), (1, OneMatch), (2, SeveralMatches), (20, SeveralMatches), (21, TooManyMatches)])
 def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
-    """None, one, up to six and more are four answers; repeated rows count once."""
+    """None, one, up to twenty and more are four answers; repeated rows count once."""
     rows = [Candidate(id=i + 1, title=f"Ромашка {i}", owner=ME, closed=False, item=None) for i in range(count)]
     chosen = find_match("Ромашку", [*rows, *rows], me=None)
     assert isinstance(chosen, kind)

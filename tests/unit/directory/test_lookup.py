@@ -8,6 +8,7 @@ import pytest
 
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
+from bot.i18n.translate import Translator
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -73,11 +74,30 @@ async def test_a_few_become_buttons(world: World) -> None:
 
 
 async def test_too_many_are_asked_about(world: World) -> None:
-    """More than six: be more precise, please."""
-    add(world, *[f"Лютик {number}" for number in range(7)])
+    """More than twenty: be more precise, please."""
+    add(world, *[f"Лютик {number}" for number in range(21)])
     found = await resolve(world, "@deal:Лютик", text="сделка Лютик")
     assert isinstance(found, Unresolved)
-    assert (found.notice.code, found.notice.args) == ("too-many-found", {"name": "Лютик", "count": 7})
+    assert (found.notice.code, found.notice.args) == ("too-many-found", {"name": "Лютик", "count": 21})
+
+
+async def test_of_many_the_best_six_are_offered(world: World) -> None:
+    """Failed before with «нашлось записей: 15. Уточните», though six of them could be chosen: open before closed, and how many more fit."""
+    add(world, *[f"Лютик {number}" for number in range(15)])
+    for number in range(600, 609):
+        world.portal.records["deal", number]["CLOSED"] = "Y"
+    found = await resolve(world, "@deal:Лютик", text="сделка Лютик")
+    assert isinstance(found, Ambiguous)
+    assert [option.value for option in found.options] == [614, 613, 612, 611, 610, 609]
+    assert {option.value for option in found.fitting} == set(range(600, 615))
+    said = "Какая сделка «Лютик»? Подходит и ещё 9: если нужного здесь нет, уточните название."
+    assert Translator("ru").translate_notice(found.ask) == said
+
+
+async def test_one_exact_title_among_many_is_taken(world: World) -> None:
+    """The others only begin so."""
+    add(world, "Лютик опт", *[f"Лютик опт {number}" for number in range(15)])
+    assert (await resolve(world, "@deal:Лютик опт")).value == 600
 
 
 @pytest.mark.parametrize("reference", ["@deal:Пион", "@deal:Чужая", "@deal:500", "@deal:№", "@deal:…", "@lead:Ромашка"])
@@ -131,9 +151,13 @@ async def test_a_dismissed_employee_is_not_offered(world: World) -> None:
 
 
 async def test_a_crowd_of_one_name_is_too_many(world: World) -> None:
-    """Seven Annas."""
-    rows = [{"ID": str(number), "NAME": "Анна", "LAST_NAME": f"Я{number}", "ACTIVE": True} for number in range(1, 8)]
-    world.portal.will("user.get", says(200, {"result": rows, "total": 7}))
+    """Of seven Annas six are offered; twenty-one are too many."""
+    rows = [{"ID": str(number), "NAME": "Анна", "LAST_NAME": f"Я{number}", "ACTIVE": True} for number in range(1, 22)]
+    world.portal.will("user.get", says(200, {"result": rows[:7], "total": 7}))
+    seven = await resolve(world, "@user:Анна")
+    assert (len(seven.options), len(seven.fitting), seven.ask.args["more"]) == (6, 7, 1)
+    world.clock.advance(timedelta(hours=1))
+    world.portal.will("user.get", says(200, {"result": rows, "total": 21}))
     assert (await resolve(world, "@user:Анна")).notice.code == "too-many-found"
 
 

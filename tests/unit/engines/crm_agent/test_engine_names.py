@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from engines.crm_agent.core.prompt import keep_dialogue, restore_dialogue
-from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved, build_choice
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence
@@ -214,6 +214,25 @@ async def test_a_name_in_a_filter_that_fits_several_means_all_of_them(params: di
     assert f'"names": {{"Анна": "{names}"}}' in ctx.prompt()[-1]["content"]
     (plan,) = [event for event in ctx.events if isinstance(event, PlanRecorded)]
     assert plan.steps[0]["namesakes"] == {"Анна": names}
+
+
+async def test_more_namesakes_than_there_are_buttons_are_all_meant() -> None:
+    """Nobody of seven is left out of a filter because a question would offer six."""
+    options = tuple(Option(value=number, label=f"Анна {number}") for number in range(1, 8))
+    ctx = Fake(reply(step("crm.activity.list", filter={"RESPONSIBLE_ID": "@user:Анна"})), reply(text="Вот."))
+    ctx.resolve = lambda **_: build_choice(Notice(code="which-user", args={"name": "Анна"}), options)
+    await run(ctx)
+    assert [effect.params["filter"] for effect in ctx.effects] == [{"RESPONSIBLE_ID": [1, 2, 3, 4, 5, 6, 7]}]
+
+
+async def test_a_question_offers_six_and_the_model_reads_how_many_fit() -> None:
+    options = tuple(Option(value=number, label=f"Ромашка {number}", target=f"deal:{number}") for number in range(1, 16))
+    ctx = Fake(reply(step("crm.deal.update", id="@deal:Ромашка", fields={"TITLE": "x"})))
+    ctx.resolve = lambda **_: build_choice(Notice(code="which-deal", args={"name": "Ромашка"}), options)
+    end = await run(ctx)
+    assert [choice.label for choice in end.reply.choices] == [f"Ромашка {number}" for number in range(1, 7)]
+    assert end.reply.notices[-1].args["more"] == 9
+    assert (end.lists[0].total, len(end.lists[0].rows)) == (15, 6)
 
 
 @pytest.mark.parametrize(
