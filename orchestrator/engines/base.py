@@ -106,6 +106,8 @@ class PlanStep(Stored):
     """The waiting step that it withdraws, or that it stands for."""
     namesakes: JsonObject = field(default_factory=dict)
     """Names in its filter that stand for several records → the names of these."""
+    dates: Sequence[str] = ()
+    """What its periods were taken for."""
     problem: JsonObject | None = None
     """Why its reference could not be resolved: {code, args, detail}."""
 

@@ -107,6 +107,8 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
         entry = entry.with_values(replaces=planned.replaces)
     if planned.namesakes:
         entry = entry.with_values(namesakes=dict(planned.namesakes))
+    if planned.dates:
+        entry = entry.with_values(dates=list(planned.dates))
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
@@ -326,6 +328,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
             replaces=entry.replaces,
             namesakes=entry.namesakes,
+            dates=tuple(entry.dates),
             limit=split_limit(step)[1],
         )
         for number, (step, entry) in pairs

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -243,6 +244,23 @@ def check_went_on(world: World) -> None:
     assert [event.data["params"]["id"] for event in world.events("ConfirmationRequested")] == [481, 482]
     assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting"]
     assert world.types().count("TurnResumed") == 1
+
+
+async def test_what_days_were_taken_for_is_seen_after_a_card_as_before(world: World) -> None:
+    """Failed before: the observation lost its `dates`, so an answer after the card could not name the period."""
+    read = step("crm.deal.list", {"filter": {"DATE_CREATE": "@date:прошлый месяц"}, "select": ["ID", "TITLE"]})
+    world.model.will(reply(read), reply(raise_sum(), text="Прошу подтвердить."))
+    await world.work(message("сделки прошлого месяца, и подними сумму сделки 481"))
+    world.model.will_go_on(reply(text="Готово."))
+    await decide(world)
+    before, after = ([one["content"] for one in prompt if one["content"].startswith("OBSERVATION 1")] for prompt in world.model.prompts[1:])
+    assert '"dates": ["DATE_CREATE 2026-10-01..2026-10-31"]' in before[0]
+    assert _drop_fence(before[0]) == _drop_fence(after[0])
+
+
+def _drop_fence(text: str) -> str:
+    """Each prompt has marks of its own."""
+    return re.sub(r"[0-9a-f]{12,}", "", text)
 
 
 async def test_later_prompts_know_what_was_decided(world: World) -> None:
