@@ -211,7 +211,7 @@ class Effect(Frozen):
     withdraws: str = ""
     """The card that a denial means ("": the one with the same call), or in whose place another call stands."""
     is_held: bool = False
-    """Nobody is asked about it: a step of the plan that needs its record is refused."""
+    """Neither made nor asked about: a step of the plan that needs its record is refused."""
     following: tuple[FollowingStep, ...] = ()
     missed: tuple[MissedStep, ...] = ()
     planned: tuple[Outcome, ...] = ()

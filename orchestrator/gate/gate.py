@@ -276,7 +276,7 @@ class Gate:
                     preview=(await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)).to_json(),
                     following=tuple(preview.to_json() for _, preview in following),
                 )
-            case Ask() if case.effect.is_held:
+            case Ask() | Allow() if case.effect.is_held:
                 return await self._refuse(case, build_held(call))
             case Ask():
                 covering = await self._find_covering_card(case, call, facts, verdict)

@@ -262,7 +262,7 @@ class _Turn:
             return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
         following = await list_following(self._ctx, plan, number, self._results)
-        is_held = number in find_held(plan) and self._work.iteration < self._agent.max_iterations
+        is_held = number in find_held(plan)
         effect = self._build_effect(planned).model_copy(
             update={"following": following, "is_held": is_held, "missed": list_missed(plan[: number - 1], self._results)}
         )

@@ -35,11 +35,11 @@ def build_refusal_event(effect: Effect, turn_id: str, refusal: Refuse) -> StepRe
 
 
 def build_held(call: Call) -> Refuse:
-    """Of a record that nobody is asked about, because the step that needs it is refused."""
+    """Of a record that is not made or asked about, because the step that needs it is refused."""
     title = find_new_title(call)
     return Refuse(
         reason=Notice(code="step-held", args={"title": title, "named": "yes" if title else "no"}),
-        detail="nobody was asked: a step of this plan that needs this record is refused; propose both anew, or this one alone",
+        detail="not made, nobody was asked: a step of this plan that needs this record is refused; propose both anew, or this one alone",
     )
 
 

@@ -72,6 +72,38 @@ async def test_the_person_is_told_what_was_not_begun(world: World) -> None:
     assert not world.events("ConfirmationRequested")
 
 
+LEAD = step("crm.lead.add", {"fields": {"TITLE": "Гранит"}})
+
+
+def task(responsible: int, *records: str) -> dict[str, Any]:
+    return step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": responsible, "UF_CRM_TASK": list(records)}})
+
+
+async def test_a_free_record_is_not_made_for_a_step_that_is_refused(world: World) -> None:
+    """Failed before: the lead was there when the model heard that its task is for nobody who works there."""
+    world.model.will(reply(LEAD, task(10, "@created:1"), text="Делаю."), reply(LEAD, task(7, "@created:1"), text="Готово."))
+    world.model.will(reply(text="Сделано."))
+    await world.work(message("создай лид Гранит и поставь по нему задачу уволенному"))
+    seen = world.model.prompts[1][-1]["content"]
+    assert seen.count('"status": "refused"') == 2, seen
+    assert "needs this record is refused" in seen
+    assert written(world) == ["crm.lead.add", "tasks.task.add"]
+
+
+async def test_the_model_may_make_the_record_alone(world: World) -> None:
+    """It says so again, knowing that nothing can follow."""
+    world.model.will(reply(LEAD, task(10, "@created:1"), text="Делаю."), reply(LEAD, text="Только лид."), reply(text="Лид создан."))
+    await world.work(message("создай лид Гранит и поставь по нему задачу уволенному"))
+    assert written(world) == ["crm.lead.add"]
+
+
+async def test_only_what_the_refused_step_needs_waits_with_it(world: World) -> None:
+    """The task for a deal that is there already has nothing to do with it."""
+    world.model.will(reply(LEAD, task(10, "@created:1"), task(7, "D_481"), text="Делаю."), reply(text="Не вышло."))
+    await world.work(message("создай лид Гранит, по нему задачу уволенному, и поставь мне задачу по сделке 481"))
+    assert written(world) == ["tasks.task.add"]
+
+
 async def test_a_step_that_needs_two_records_stands_on_the_card_of_the_first(world: World) -> None:
     """Both by their names, once, and it runs when both are there."""
     plan = await ask_plan(world, COMPANY, {**CONTACT, "params": {"fields": {"NAME": "Пётр"}}}, deal())
