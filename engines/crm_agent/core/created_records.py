@@ -53,28 +53,37 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
 async def list_following(
     ctx: TurnContext, plan: Sequence[PlannedStep], number: int, results: Mapping[int, Submitted]
 ) -> tuple[FollowingStep, ...]:
-    """Steps that need the record of step `number`, with stand-ins for the numbers of new records.
+    """Steps that wait for the record of step `number`, also behind one another, with stand-ins for the numbers of new records.
 
     One that needs several records belongs to the first of these that is not there yet.
     """
-    steps: list[FollowingStep] = []
-    for place, planned in enumerate(plan[number:], start=number + 1):
+    made = {one: result.created for one, result in results.items() if isinstance(result, Outcome) and result.created}
+    firsts = _find_first_makers(plan, made)
+    following = [place for place, first in firsts.items() if first == number != place]
+    makers = {number, *(one for place in following for one in find_created(plan[place - 1].step.params))} - made.keys()
+    targets, records, steps = dict(made), dict[int, NewRecord](), list[FollowingStep]()
+    for place in sorted({*following, *makers} if following else ()):
+        planned = plan[place - 1]
         needed = find_created(planned.step.params)
-        made = {one: result.created for one in needed if isinstance(result := results.get(one), Outcome) and result.created}
-        missing = [one for one in needed if one not in made]
-        if planned.problem is not None or not missing or min(missing) != number or max(needed) >= place:
-            continue
-        records = {one: record for one in missing if (record := await _stand_for(ctx, plan, one)) is not None}
-        if len(records) < len(missing):
-            continue
-        own = records.pop(number)
-        targets = {**made, number: f"{own.kind}:{STAND_IN}", **{one: f"{record.kind}:{record.stand_in}" for one, record in records.items()}}
-        filled = await _put_records(ctx, planned, targets)
-        if filled.problem is None:
+        filled = await _put_records(ctx, planned, targets) if targets.keys() >= set(needed) else planned
+        if place in following and number in records and filled is not planned and filled.problem is None:
+            beside = tuple(records[one] for one in needed if one in records and one != number)
             step = filled.step
-            beside = tuple(records.values())
-            steps.append(FollowingStep(method=step.method, params=step.params, made=own.kind, slot=planned.slot, beside=beside))
+            steps.append(FollowingStep(method=step.method, params=step.params, made=records[number].kind, slot=planned.slot, beside=beside))
+        if place in makers and (record := await _stand_for(ctx, filled, place)) is not None:
+            records[place] = record
+            targets[place] = f"{record.kind}:{STAND_IN if place == number else record.stand_in}"
     return tuple(steps)
+
+
+def _find_first_makers(plan: Sequence[PlannedStep], made: Mapping[int, str]) -> Mapping[int, int]:
+    """Of each step that may run, the first one for whose record it waits; itself if it waits for none."""
+    firsts: dict[int, int] = {}
+    for place, planned in enumerate(plan, start=1):
+        missing = [one for one in find_created(planned.step.params) if one not in made]
+        if planned.problem is None and firsts.keys() >= set(missing):
+            firsts[place] = min((firsts[one] for one in missing), default=place)
+    return firsts
 
 
 async def check_following(ctx: TurnContext, plan: Sequence[PlannedStep], provenance: Provenance) -> list[PlannedStep]:
@@ -124,7 +133,7 @@ async def _check_step(
             return replace(planned, problem=_build_problem(reference, number, None))
         if not _makes_record(earlier[number - 1]):
             return replace(planned, problem=_build_problem(reference, number, "problem"))
-        record = await _stand_for(ctx, earlier, number)
+        record = await _stand_for(ctx, earlier[number - 1], number)
         if record is None:
             return planned
         records[number] = record
@@ -143,8 +152,8 @@ def _makes_record(planned: PlannedStep) -> bool:
     return planned.step.method.lower().endswith(".add")
 
 
-async def _stand_for(ctx: TurnContext, plan: Sequence[PlannedStep], number: int) -> NewRecord | None:
-    step, slot = plan[number - 1].step, plan[number - 1].slot
+async def _stand_for(ctx: TurnContext, planned: PlannedStep, number: int) -> NewRecord | None:
+    step, slot = planned.step, planned.slot
     kind = await ctx.query("kind", method=step.method, params=step.params)
     return NewRecord(kind=kind, stand_in=STAND_IN - number, method=step.method, params=step.params, slot=slot) if kind else None
 

@@ -59,6 +59,19 @@ async def test_one_card_for_one_wish(world: World) -> None:
     assert {event.data["approved_by"] for event in started} == {"tg:1007"}
 
 
+async def test_a_step_behind_a_step_that_follows_is_covered_too(world: World) -> None:
+    """The card shows the deal of a contact of a new company: both were read and approved, though a comment made every write ask."""
+    world.portal.records["deal", 481]["COMMENTS"] = EVIL
+    company = step("crm.company.add", {"fields": {"TITLE": "Гранит"}})
+    contact = step("crm.contact.add", {"fields": {"NAME": "Пётр", "COMPANY_ID": "@created:1"}})
+    deal = step("crm.deal.add", {"fields": {"TITLE": "Щебень", "CONTACT_ID": "@created:2"}})
+    world.model.will(reply(READ, text="Читаю."), reply(company, contact, deal, text="Прошу подтвердить."))
+    await world.work(message("прочитай комментарий к сделке 481, заведи компанию, контакт и сделку"))
+    await approve(world)
+    assert list_methods(world) == ["crm.company.add", "crm.contact.add", "crm.deal.add"]
+    assert len(world.events("ConfirmationRequested")) == 1
+
+
 async def test_a_step_proposed_once_more_is_not_covered_again(world: World) -> None:
     """A comment talks the model into the same task twice: the second one is not sent, and one with another title asks."""
     await ask(world, TASK)

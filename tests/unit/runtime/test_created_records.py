@@ -63,6 +63,47 @@ async def test_what_follows_a_planned_step_is_planned_as_well(tmp_path: Path) ->
         assert world.portal.written() == []
 
 
+CHAIN = [
+    step("crm.company.add", {"fields": {"TITLE": "Гранит"}}),
+    step("crm.contact.add", {"fields": {"NAME": "Пётр", "COMPANY_ID": "@created:1"}}),
+    step("crm.deal.add", {"fields": {"TITLE": "Щебень", "CONTACT_ID": "@created:2"}}),
+    step("tasks.task.add", {"fields": {"TITLE": "Договор", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["@created:3"]}}),
+]
+
+
+async def test_a_whole_chain_is_planned(tmp_path: Path) -> None:
+    """Failed before: of what follows a step that follows, nothing was shown."""
+    async with a_world(tmp_path, mode="shadow") as world:
+        world.model.will(reply(*CHAIN, text="Делаю."))
+        await world.work(message("заведи компанию, контакт, сделку и задачу"))
+        (row,) = [row for row in world.outbox() if row.kind == "reply"]
+        lines = to_plain_text(render_message("reply", row.body, Translator("ru"))).splitlines()
+        chain = [line.partition(" — ")[0] for line in lines if line.startswith("• ")]
+        assert chain == [
+            "• Создать компанию «Гранит»",
+            "• Затем: Создать контакт «Пётр»",
+            "• Затем: Создать сделку «Щебень»",
+            "• Затем: Поставить задачу «Договор»",
+        ]
+        assert any("Щебень" in line and "Контакт: «Пётр»" in line for line in lines), lines
+        assert "999" not in "".join(lines)
+        assert world.portal.written() == []
+
+
+async def test_a_whole_chain_stands_on_the_card_of_its_first_step(world: World) -> None:
+    """One press makes all four, each for the record before it."""
+    first = {**CHAIN[0], "requires_confirmation": True}
+    world.model.will(reply(first, *CHAIN[1:], text="Прошу подтвердить."))
+    await world.work(message("заведи компанию, контакт, сделку и задачу"))
+    text = await card_text(world)
+    assert text.count("Затем: ") == 3
+    assert "999" not in text
+    await approve(world)
+    assert [method for method, _ in world.portal.written()] == [one["method"] for one in CHAIN]
+    assert world.portal.written("tasks.task.add")[0][1]["fields"]["UF_CRM_TASK"] == ["D_9003"]
+    assert world.types().count("ConfirmationRequested") == 1
+
+
 async def test_a_record_made_at_once_is_used_at_once(world: World) -> None:
     """Nothing has to be asked: both run in one iteration."""
     world.model.will(reply(FREE, TASK, text="Готово."), reply(text="Лид и задача созданы."))
