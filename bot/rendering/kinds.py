@@ -21,7 +21,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
-from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart, group_commands
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from orchestrator.domain.outputs import Code, Reply, SentFile, Toast
 from orchestrator.gate.preview.old_texts import shorten_preview
@@ -100,7 +100,7 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     preview = shorten_preview(Preview.model_validate(card.preview or {}), tr.locale, is_done=card.status == "executed")
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
-    parts = [_render_command(item, tr) for item in preview.items]
+    parts = [_render_line(line, tr) for line in group_commands(preview.items)]
     outcome = trim_text(_render_fate(card, tr), limit=fate_room) if fate_room else ""
     outcome_details = render_outcome_details(CardView.from_card(card), tr)
     fate = build_spans(Span(outcome, "italic")) if outcome else ()
@@ -108,10 +108,15 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     return join_blocks([head, *changes, *parts, why, fate, outcome_details, build_spans(undo), render_following(card, tr)], "\n")
 
 
-def _render_command(item: PreviewPart, tr: Translator) -> Spans:
+def _render_line(line: Sequence[PreviewPart], tr: Translator) -> Spans:
     """Numbers on this card are the steps'."""
-    changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
-    return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
+    item = line[0]
+    changes = "; ".join(format_change(change, with_name=True) for change in item.lines)
+    if len(line) == 1:
+        return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
+    names = join_blocks([build_spans(Span(one.title or str(one.id), url=one.url)) for one in line], ", ")
+    head = render_heading(item.model_copy(update={"title": ""}), item.method, tr)
+    return build_spans("• ", head, f" × {len(line)}", f" — {changes}: " if changes else ": ", names)
 
 
 def _render_change(line: PreviewLine) -> Spans:

@@ -103,12 +103,23 @@ class Preview(PreviewPart):
 
     @property
     def exceeds_card(self) -> bool:
+        """Never of a plan: one that does not fit is no single card."""
         if self.verb == BULK_VERB:
             return self.count > BULK_SEEN
-        return (self.verb != PLAN and len(self.items) > CARD_COMMANDS) or self.measure_all() > CARD_ROOM
+        return self.verb != PLAN and (len(self.items) > CARD_COMMANDS or self.measure_all() > CARD_ROOM)
 
     def measure_all(self) -> int:
         return self.measure() + sum(item.measure() for item in self.items)
+
+
+def group_commands(items: Sequence[PreviewPart]) -> Sequence[Sequence[PreviewPart]]:
+    """On the card of a plan: of a long batch, those that change several records from the same to the same stand together."""
+    groups: dict[tuple[object, ...], list[PreviewPart]] = {}
+    for number, item in enumerate(items):
+        is_alone = len(items) <= CARD_COMMANDS or not (item.title or item.id)
+        changes = ((line.name, line.before, line.after) for line in item.lines)
+        groups.setdefault((number,) if is_alone else (item.verb, item.entity, item.method, *changes), []).append(item)
+    return list(groups.values())
 
 
 def is_shown_in_part(card: Card) -> bool:

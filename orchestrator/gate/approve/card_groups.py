@@ -10,7 +10,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, PLAN, PLAN_STEPS, Preview, PreviewPart
+from orchestrator.domain.card_view import CARD_ROOM, FORM, PLAN, PLAN_STEPS, Preview, PreviewPart, count_units, group_commands
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
@@ -30,6 +30,7 @@ _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
 """A member goes through these when all goes well; any other status changes the group's nonce."""
 _FEWEST: Final = 2
 _HEAD: Final = 60
+_BETWEEN: Final = 4
 _OF_WHOLE: Final = (
     *("confirmation_id", "nonce", "status", "taps", "four_eyes", "lead", "told", "told_names", "expires_at", "why"),
     *("requested_by", "requested_by_name", "requested_by_user", "turn_id"),
@@ -236,15 +237,19 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
     sizes = [[_measure(version) for version in versions] for versions in steps]
     lines = [max(count for count, _ in step) for step in sizes]
-    shows_each = sum(lines) <= PLAN_STEPS and max(lines) <= CARD_COMMANDS  # a longer batch is one to open before it is approved
-    return shows_each and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
+    return sum(lines) <= PLAN_STEPS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
 
 def _measure(card: Card) -> tuple[int, int]:
     """Gives (lines, room in a message), with the following steps."""
-    preview, *following = (Preview.model_validate(one or {}) for one in (card.preview, *card.next_steps))
-    room = sum(_HEAD + len(one.items) * _HEAD + one.measure_all() for one in (preview, *following))
-    return max(1, len(preview.items)) + len(following), room
+    previews = [Preview.model_validate(one or {}) for one in (card.preview, *card.next_steps)]
+    lines = [group_commands(one.items) for one in previews]
+    room = sum(_HEAD + one.measure() for one in previews) + sum(_measure_line(line) for one in lines for line in one)
+    return max(1, len(lines[0])) + len(previews) - 1, room
+
+
+def _measure_line(line: Sequence[PreviewPart]) -> int:
+    return _HEAD + line[0].measure() + sum(_BETWEEN + count_units(item.title or str(item.id)) for item in line[1:])
 
 
 def _merge_previews(members: Sequence[Card]) -> Preview:

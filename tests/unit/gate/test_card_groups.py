@@ -1,13 +1,17 @@
 """Which cards stand on one card, under which rules, and what a press on it proves."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_plan_card
+from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import is_shown_in_part
+from orchestrator.domain.card_view import CardView, is_shown_in_part
 from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_shown_card, is_merged, list_loose_cards
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
 from orchestrator.gate.approve.plan_slots import find_origin_slot
@@ -144,7 +148,7 @@ def test_what_one_message_cannot_hold_is_shown_one_by_one() -> None:
     """Too many steps, or too long values; also if a step was long only once, so that no card is shown twice."""
     many = [a_card(number, preview={"verb": "update"}) for number in range(1, 52)]
     assert find_group(many[0], by_id(*many)) is None
-    batch = {"verb": "batch", "items": [{"title": "Сделка"}] * 16}
+    batch = {"verb": "batch", "items": [{"title": "Сделка " + "я" * 50, "lines": [{"name": "Сумма", "after": f"{n}"}]} for n in range(50)]}
     assert find_group(a_card(1), by_id(a_card(1), a_card(2, preview=batch))) is None
     long = {
         "verb": "update",
@@ -165,6 +169,21 @@ def test_a_plan_of_twenty_steps_is_one_card_with_nothing_to_open_first() -> None
     group = the_group(*[a_card(number) for number in range(1, 21)])
     assert numbers(group) == list(range(1, 21))
     assert not is_shown_in_part(group.merge())
+
+
+def test_a_long_batch_stands_on_the_card_of_its_plan() -> None:
+    """Failed before above fifteen commands. Those that do the same share a line, in which each record is named; nothing is to be opened."""
+    stage = {"field": "STAGE_ID", "name": "Стадия", "before": "Новая", "after": "Успех"}
+    items = [{"verb": "update", "entity": "deal", "title": f"Заказ на сайте {n}", "lines": [stage]} for n in range(50)]
+    items[7] = {**items[7], "lines": [{**stage, "before": "Переговоры"}]}
+    group = the_group(a_card(1), a_card(2, method="batch", preview={"verb": "batch", "items": items}))
+    assert not is_shown_in_part(group.merge())
+    view = replace(CardView.from_card(group.merge()), members=tuple(group.draw()))
+    text = to_plain_text(render_plan_card(view, Translator("ru")))
+    assert len(text) < 4096
+    assert "× 49 — Стадия: Новая → Успех: Заказ на сайте 0, Заказ на сайте 1, " in text
+    assert text.count("Заказ на сайте") == 50
+    assert "• Изменить сделку «Заказ на сайте 7» — Стадия: Переговоры → Успех" in text
 
 
 @pytest.mark.parametrize(("key", "whole"), [("tg:1007", True), ("cli:7", True), ("http:site:42", False)])
