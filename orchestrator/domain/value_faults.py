@@ -75,18 +75,20 @@ def describe_fault(fault: Mapping[str, Any]) -> str:
 def describe_faults(error: "ValidationError", content: object) -> str:
     places: dict[str, list[str]] = {}
     for fault in error.errors(include_url=False):
-        place = _find_place(fault["loc"], content, is_missing=fault["type"] == "missing")
+        place = find_place(fault, content)
         places.setdefault(place or "the file", []).append(describe_fault(fault))
     return "; ".join(f"{place}: {', or '.join(dict.fromkeys(needs))}" for place, needs in places.items())
 
 
-def _find_place(loc: Sequence[int | str], content: object, *, is_missing: bool) -> str:
+def find_place(fault: Mapping[str, Any], content: object) -> str:
+    """Without pydantic's names of validators and variants; "" for the whole."""
     path: list[str] = []
+    loc: Sequence[int | str] = fault["loc"]
     for part in loc:
         inner = _list_values(content)
         if part in inner:
             content = inner[part]
-        elif not (is_missing and part is loc[-1]):
+        elif not (fault["type"] == "missing" and part is loc[-1]):
             continue
         path.append(str(part))
     return ".".join(path)

@@ -1,12 +1,18 @@
 """What people read about effects that are no calls of the portal: who answered, what is sent, and in which words it is asked about."""
 
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
 import pytest
+from pydantic import BaseModel, field_validator, model_validator
 
 from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Outcome, Provenance
+from orchestrator.gate.call.kinds.base import KindRequest, validate_params
+from orchestrator.gate.call.kinds.method import build_kind_method
+from orchestrator.gate.call.kinds.registry import KINDS
+from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.ports import Unknown
 from orchestrator.gate.undo.undo_policy import build_undo_parts, find_completed
 from state.journal.freeze_switch import SwitchOperator
@@ -18,6 +24,48 @@ LOST = {
     "telegram.send_message": ("ответ Telegram потерян. Посмотрите в чате", "потерян — проверьте в чате", "look into the chat"),
     "mongo.delete_one": ("ответ базы данных потерян. Нажмите «Проверить»", "потерян — проверьте запись", "look at the record"),
 }
+
+
+_ODD: Final = (None, 5, "", "x y", [], {}, [1], {"a b": 1}, "я" * 5_000, {"$where": "x"}, [{"a": {"$bad": 1}}])
+
+
+class _Sentence(BaseModel):
+    """What the person asks for is wrong as a whole, or in a sentence that begins with the name of a field."""
+
+    at: str | int = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        msg = "either at or a plan is needed"
+        raise ValueError(msg)
+
+    @field_validator("at", mode="before")
+    @classmethod
+    def _check_at(cls, value: object) -> object:
+        if value == "soon":
+            msg = "at is no moment of this day"
+            raise ValueError(msg)
+        return value
+
+
+@pytest.mark.parametrize(("params", "param"), [({}, "x.add"), ({"at": "soon"}, "at"), ({"at": {"a": 1}}, "at")])
+def test_a_person_reads_the_place_of_a_mistake_and_no_english_sentence(params: dict[str, Any], param: str) -> None:
+    """Failed before: «Покажите автору: at is no moment of this day», and nothing at all for a mistake of the whole."""
+    request = KindRequest(method=build_kind_method("x.add", "W", "add", _Sentence), effect_id="e-1", person="tg:1")
+    with pytest.raises(Refusal) as refused:
+        validate_params(request, params)
+    assert refused.value.verdict.reason.args["param"] == param
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_whatever_is_wrong_has_a_place(method: str) -> None:
+    kind_method = KINDS[method.partition(".")[0]].methods[method]
+    for name, odd in product(kind_method.params.model_fields, _ODD):
+        try:
+            validate_params(KindRequest(method=kind_method, effect_id="e-1", person="tg:1"), {**CALLS[method], name: odd})
+        except Refusal as refusal:
+            told = refusal.verdict.reason.args["param"]
+            assert told == method or told.partition(".")[0] in {"ORIGIN_ID", *kind_method.params.model_fields}, told
 
 
 def lose_answer(kinds: Kinds, method: str) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origin
-from orchestrator.domain.value_faults import describe_fault
+from orchestrator.domain.value_faults import describe_fault, find_place
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.method import KindMethod
@@ -48,18 +48,21 @@ def validate_params(request: KindRequest, proposed: JsonObject) -> dict[str, Any
     try:
         valid = request.method.params.model_validate(proposed)
     except ValidationError as error:
-        raise _build_params_refusal(request.method, error) from None
+        raise _build_params_refusal(request.method, error, proposed) from None
     return valid.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-def _build_params_refusal(asked: KindMethod, error: ValidationError) -> Refusal:
-    method, mistakes = asked.spec.name, []
+def _build_params_refusal(asked: KindMethod, error: ValidationError, proposed: JsonObject) -> Refusal:
+    method, mistakes, first = asked.spec.name, [], ""
     for fault in error.errors(include_url=False, include_input=False)[:_SHOWN_MISTAKES]:
-        place = ".".join(str(part) for part in fault["loc"])
+        place = find_place(fault, proposed)
+        first = first or place
         text = describe_fault(fault)
-        mistakes.append(text if place and text.startswith(place.partition(".")[0]) else f"{place}: {text}")
+        mistakes.append(text if text.startswith(place.partition(".")[0]) else f"{place}: {text}")
     why = "; ".join(mistakes)
-    refusal = refuse("gate-kind-params", method=method, why=why, param=mistakes[0].partition(":")[0])
+    # A person reads `param`, so it is a place and never the sentence behind it, which is English.
+    written, colon, _ = mistakes[0].partition(":")
+    refusal = refuse("gate-kind-params", method=method, why=why, param=written if colon and " " not in written else first or method)
     # The author has to mend all of them, however long the sentence is; the names of fields in it may be those of a stranger's object.
     takes = _list_params(asked) if any(fault["type"] == _UNKNOWN and len(fault["loc"]) == 1 for fault in error.errors()) else ""
     detail = f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}{takes}"
