@@ -13,7 +13,8 @@ from orchestrator.turns.feature import Feature, Tools
 from orchestrator.turns.turn import admit_actor
 from state.events.base import DEFAULT_ENGINE
 from state.events.calls import CallStarted, CallSucceeded
-from state.journal.run_index import RunFilter
+from state.journal.journal import load_state
+from state.journal.run_index import PREFIX, RunFilter
 from state.model.session_state import SessionState
 
 _WORDS: Final = load_lexicon("answers")
@@ -75,7 +76,7 @@ async def _find_last_changes(person: str, session: Session, tools: Tools) -> lis
                         started = CallStarted.from_data(stored.data)
                         done[started.effect_id] = started.requested_by if not parse_undo_slot(started.slot) else ""
                     case "MessageReceived":
-                        is_last = set(done.values()) == {person} and not await _has_run_since(stored.ts, session, tools)
+                        is_last = set(done.values()) == {person} and not await _may_mean_run(person, stored.ts, session, tools)
                         return list(done) if is_last else []
                     case "ConversationCleared":
                         return []
@@ -84,9 +85,17 @@ async def _find_last_changes(person: str, session: Session, tools: Tools) -> lis
     return []
 
 
-async def _has_run_since(moment: str, session: Session, tools: Tools) -> bool:
-    """«отмени» may mean what it changed. Raises StoreError."""
-    return any(run.updated_at > moment for run in await tools.store.list_runs(RunFilter(home=session.key)))
+async def _may_mean_run(person: str, moment: str, session: Session, tools: Tools) -> bool:
+    """What a run changed since, or its question, also one that takes a button only. Raises StoreError."""
+    store = tools.store
+    if any(run.updated_at > moment for run in await store.list_runs(RunFilter(home=session.key))):
+        return True
+    for run in await store.list_runs(RunFilter(home=session.key, statuses=("waiting",))):
+        state, _ = await store.read(load_state, f"{PREFIX}{run.run_id}")
+        waits = state.run.waits.values() if state.run is not None else ()
+        if any(wait.on == "input" and person in wait.answers for wait in waits):
+            return True
+    return False
 
 
 def build_feature() -> Feature:

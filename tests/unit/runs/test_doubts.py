@@ -187,13 +187,15 @@ async def test_a_press_that_comes_after_the_answer_changes_nothing(tmp_path: Pat
 
 @pytest.mark.parametrize("words", ["отмена", "Стоп!", "хватит", "отмени, пожалуйста", "cancel", "stop"])
 async def test_words_leave_the_run(tmp_path: Path, words: str) -> None:
-    """They are no answer to a question for a text, and none to one that only takes a button."""
+    """They are no answer to a question for a text, and none to one that only takes a button; its buttons go."""
     for place, question in enumerate((ask(), ask(buttons=["Да"], only_buttons=True), ask(type="integer"))):
         async with a_scenario_world(tmp_path / str(place), question, say("ответ {answer}")) as world:
             chat = Chat(world)
             await work_through(world, start(), message(words))
             assert index(world).status == "cancelled", question
             assert "run-was-cancelled" in chat.codes
+            questions = [row for row in chat.look() if row.kind == "reply" and "run-question-left" in str(row.body)]
+            assert [row.body["actions"] for row in questions] == [[]], question
 
 
 @pytest.mark.parametrize("params", [

@@ -201,3 +201,17 @@ async def test_what_a_run_of_the_chat_did_since_may_be_meant(tmp_path: Path) -> 
         world.model.will(reply(text="Что отменить?"))
         await world.work(message("отмени"))
         assert cards(world.outbox()) == []
+
+
+async def test_the_question_of_a_run_that_takes_a_button_only_is_left_first(tmp_path: Path) -> None:
+    """Failed before: a run asked before the note, and «отмени», which «✖ Отменить» below its question says too, meant the note."""
+    async with a_run_world(tmp_path, {"plan": steps({"ask": "Тариф?", "options": ["Базовый"]})}) as world:
+        await world.work(start("plan"))
+        world.clock.advance(timedelta(minutes=1))
+        world.model.will(reply(NOTE, text="Записал."), reply(text="Записал."))
+        await world.work(message("запиши в сделку 481 комментарий: звонил"))
+        world.outbox()
+        await world.work(message("отмени"))
+        rows = world.outbox()
+        assert cards(rows) == []
+        assert "run-was-cancelled" in codes(rows)
