@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from aiogram import Bot
 from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConflictError, TelegramRetryAfter, TelegramUnauthorizedError
@@ -106,10 +106,17 @@ class Poller:
             return
         await self._bot.me()  # fetched once and cached: parsing must know which commands and mentions are for this bot
         method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED_UPDATES)
+        updates: dict[object, list[object]] = {}
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
-            number = await self._take_until_stored(raw)
-            if number is not None:
-                self._offset = number + 1  # the next poll confirms the update
+            updates.setdefault(_find_chat(raw), []).append(raw)
+        async with asyncio.TaskGroup() as group:
+            taking = [group.create_task(self._take_in_order(chat)) for chat in updates.values()]
+        numbers = [number for task in taking for number in task.result()]
+        self._offset = max(numbers) + 1 if numbers else self._offset  # the next poll confirms the updates
+
+    async def _take_in_order(self, updates: Sequence[object]) -> list[int]:
+        """Those of one chat: no other chat waits until they are stored."""
+        return [number for raw in updates if (number := await self._take_until_stored(raw)) is not None]
 
     async def _take_until_stored(self, raw: object) -> int | None:
         """Until then no further update is taken."""
@@ -119,3 +126,11 @@ class Poller:
             except StoreError:
                 log.exception("an update waits for the store", extra={"action": "store_trouble"})
                 await asyncio.sleep(STORE_PAUSE)
+
+
+def _find_chat(raw: object) -> object:
+    """None for an update of no chat."""
+    contents = [part for part in raw.values() if isinstance(part, Mapping)] if isinstance(raw, Mapping) else []
+    holders = [part for content in contents for part in (content, content.get("message")) if isinstance(part, Mapping)]
+    chats = (chat.get("id") for holder in holders if isinstance(chat := holder.get("chat"), Mapping))
+    return next((chat for chat in chats if isinstance(chat, int)), None)
