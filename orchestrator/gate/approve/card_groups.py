@@ -10,7 +10,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import CARD_ROOM, FORM, PLAN, PLAN_STEPS, Preview, PreviewPart, count_units, group_commands
+from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, FORM, PLAN, PLAN_STEPS, Preview, PreviewPart, count_units, group_commands
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
@@ -235,9 +235,17 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
 
 
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
+    if any(_must_stand_alone(version) for versions in steps for version in versions):
+        return False
     sizes = [[_measure(version) for version in versions] for versions in steps]
     lines = [max(count for count, _ in step) for step in sizes]
     return sum(lines) <= PLAN_STEPS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
+
+
+def _must_stand_alone(card: Card) -> bool:
+    """A change of more records than a card names is opened before it is approved, which a plan's card never asks for."""
+    preview = Preview.model_validate(card.preview or {})
+    return preview.verb == BULK_VERB and preview.exceeds_card
 
 
 def _measure(card: Card) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_plan_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import CardView, is_shown_in_part
+from orchestrator.domain.card_view import BULK_SEEN, BULK_VERB, CardView, is_shown_in_part
 from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_shown_card, is_merged, list_loose_cards
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
 from orchestrator.gate.approve.plan_slots import find_origin_slot
@@ -184,6 +184,13 @@ def test_a_long_batch_stands_on_the_card_of_its_plan() -> None:
     assert "× 49 — Стадия: Новая → Успех: Заказ на сайте 0, Заказ на сайте 1, " in text
     assert text.count("Заказ на сайте") == 50
     assert "• Изменить сделку «Заказ на сайте 7» — Стадия: Переговоры → Успех" in text
+
+
+def test_a_change_of_many_records_that_must_be_opened_stands_alone() -> None:
+    """A plan's card never asks to be opened first, so nothing that must be is on it."""
+    alone, seen = ({"verb": BULK_VERB, "count": count, "items": []} for count in (BULK_SEEN + 1, BULK_SEEN))
+    assert find_group(a_card(1), by_id(a_card(1), a_card(2, preview=alone))) is None
+    assert find_group(a_card(1), by_id(a_card(1), a_card(2, preview=seen))) is not None
 
 
 @pytest.mark.parametrize(("key", "whole"), [("tg:1007", True), ("cli:7", True), ("http:site:42", False)])
