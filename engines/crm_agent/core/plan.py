@@ -103,12 +103,8 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
     if planned.page is not None:
         entry = entry.with_values(page={"first": planned.page.first, "hidden": planned.page.hidden, "seen": list(planned.page.seen)})
-    if planned.replaces:
-        entry = entry.with_values(replaces=planned.replaces)
-    if planned.namesakes:
-        entry = entry.with_values(namesakes=dict(planned.namesakes))
-    if planned.dates:
-        entry = entry.with_values(dates=list(planned.dates))
+    kept = {"replaces": planned.replaces, "namesakes": dict(planned.namesakes), "dates": list(planned.dates)}
+    entry = entry.with_values(**{name: value for name, value in kept.items() if value})
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
