@@ -127,7 +127,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From here on garbage is looked for, in what the tests make."""
+    """From here on databases are made as the first one was, and garbage is looked for, in what the tests make."""
+    if "state.sql.schema" in sys.modules:
+        from tests.shared_schema import share_schema  # noqa: PLC0415 - Alembic is not imported for a test that needs no database
+
+        share_schema()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # by thirty times less often than by default: a test's world is small, and gone with it
     gc.enable()
