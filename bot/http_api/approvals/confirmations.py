@@ -34,7 +34,7 @@ from orchestrator.reports.cards import FoundCard, load_cards, load_cards_page
 from orchestrator.reports.viewer import find_nonce, find_tap
 from state.canonical import to_storable_text
 from state.clock import parse_iso
-from state.journal.store import InboxRow
+from state.journal.store import InboxRow, StoredEvent
 
 Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
 SENTENCES: Final[dict[str, str]] = {
@@ -115,7 +115,11 @@ class _DecisionFlow:
 
     async def submit(self, row: InboxRow) -> DecisionResult:
         """ "accepted" after `WITHIN` seconds. Raises ApiError or DecisionConflict for a refused decision."""
-        submitted = await self._desk.submit(row, lambda event, _: event.type == "DecisionRefused" and event.data["turn_id"] == row.id)
+
+        def is_refusal(event: StoredEvent, _: InboxRow) -> bool:
+            return event.type == "DecisionRefused" and event.data["turn_id"] == row.id
+
+        submitted = await self._desk.submit(row, is_refusal, within=WITHIN)
         card = await self._reload_card() or self._card
         if card.entry.status == "requested" and submitted.event is not None:
             raise self._build_refusal(card, str(submitted.event.data["code"]), row.id)
