@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from bot.composition.model_providers import build_providers
 from bot.settings.settings import Settings
 from orchestrator.domain.models import EmbedRequest
 from orchestrator.model_client.plain_calls import PlainClient
+from tests.forker import forked
 from tests.unit.engines.tool_agent.ask_kit import ANALYSING, HELP, RELEVANT, SELECTING
 from tests.unit.model_client.loopback_kit import Answer, Seen, reply, serving
 
@@ -54,7 +54,7 @@ def start(folder: Path, env: Mapping[str, str], *options: str, typed: str) -> su
     """Run the program with these lines typed."""
     folder.mkdir(exist_ok=True)
     settings = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LOG_DIR": str(folder / "logs"), "PYTHONIOENCODING": "utf-8", **env}
-    command = [sys.executable, "-m", "bot", "ask", *options]
+    command = forked("-m", "bot", "ask", *options)
     return subprocess.run(command, cwd=folder, env=settings, input=typed, capture_output=True, encoding="utf-8", check=False, timeout=60)
 
 
