@@ -1,9 +1,11 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -66,9 +68,10 @@ def parse_policy_text(text: str, name: str) -> tuple[dict[str, object], dict[Pla
         if twice:
             raise SettingsError(f"POLICY_FILE {name}: line {line}: `{format_place(place)}` is given twice; keep one")
         places[place] = name, line
-    return {str(key): value for key, value in content.items()}, places
+    return {str(key): deepcopy(value) for key, value in content.items()}, places
 
 
+@lru_cache(maxsize=4)  # the shipped text is read again with each text of an owner
 def _parse_policy(text: str) -> tuple[object, list[tuple[Place, int, bool]]]:
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
