@@ -95,7 +95,7 @@ class Delivery:
                         timer.cancel()
             finally:
                 await self._drain()
-                self._pictures.close()
+                self._pictures.end()
 
     async def wait_until_empty(self) -> None:
         """Raises StoreError."""

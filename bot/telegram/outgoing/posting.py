@@ -10,7 +10,7 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageMedia
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup, InputMediaPhoto
 
 from bot.i18n.translate import Translator
-from bot.rendering.pictures.worker_process import PictureFailed, PictureWorker
+from bot.rendering.pictures.worker_process import PictureWorker
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import build_admission_check, is_for_anyone
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
@@ -30,6 +30,7 @@ from bot.telegram.view.message_builder import (
 )
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Toast
+from orchestrator.workers.worker_process import WorkerFailed
 from state.canonical import dumps, hash_text
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
@@ -205,7 +206,7 @@ class _Posting:
     async def _render_png(self, svg: str) -> bytes | None:
         try:
             return await asyncio.to_thread(self._poster.pictures.render_png, svg)
-        except PictureFailed:
+        except WorkerFailed:
             log.warning("a report is sent without its picture", exc_info=True, extra={"action": "picture_failed", "row": self._row.id})
             return None
 

@@ -171,7 +171,7 @@ class Library:
 
     def stop(self) -> None:
         self._stopping.set()
-        self._parser.interrupt()
+        self._parser.cancel()
 
     def close_reader(self) -> None:
         """No refresh may go on."""

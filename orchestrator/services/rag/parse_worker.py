@@ -1,17 +1,10 @@
-"""Reads documents in a process without secrets, with few rights and little memory: a bad document harms nobody else.
+"""Reads documents, in a worker: `ParseOrder` in, `ParseReply` out."""
 
-Lines of JSON: `ParseOrder` in, `ParseReply` out.
-"""
-
-import contextlib
 import hashlib
-import logging
 import math
 import os
 import re
-import resource
 import stat
-import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +14,7 @@ from io import BufferedReader
 from pathlib import PurePath
 from typing import BinaryIO, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.rag.document import (
@@ -251,17 +244,12 @@ def check_unpacked_size(parts: list[zipfile.ZipInfo]) -> None:
         raise UnreadableDocument("archive_bomb")
 
 
-_MOST_FILES: Final = 64
-
-
 class ParseOrder(BaseModel, frozen=True):
     """In hexadecimal digits: names need not be text."""
 
     path: str
     known_digest: str = ""
     """The same content is not read again."""
-    cpu_seconds: float
-    memory: int
     largest: int
 
 
@@ -336,41 +324,7 @@ def _load_text_reader(kind: FileKind) -> Callable[[bytes], Document]:
     return readers[kind]
 
 
-def serve(orders: BinaryIO, replies: BinaryIO) -> None:
-    for line in orders:
-        try:
-            order = ParseOrder.model_validate_json(line)
-        except ValidationError:
-            return
-        _limit(order)
-        reply = read_document(bytes.fromhex(order.path), known_digest=order.known_digest, largest=order.largest)
-        replies.write(reply.model_dump_json().encode() + b"\n")
-        replies.flush()
-
-
-def _limit(order: ParseOrder) -> None:
-    """The system ends the process if it takes more time."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    allowed = math.ceil(used.ru_utime + used.ru_stime + order.cpu_seconds)
-    for limit, soft in ((resource.RLIMIT_CPU, allowed), (resource.RLIMIT_AS, order.memory)):
-        hard = resource.getrlimit(limit)[1]
-        with contextlib.suppress(ValueError, OSError):  # a system without this limit: the deadline of the parent is left
-            resource.setrlimit(limit, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
-
-
-def main() -> None:
-    """Nothing else may write to the output."""
-    replies = os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    logging.disable(logging.CRITICAL)
-    for limit, value in ((resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, _MOST_FILES)):
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(limit, (value, value))
-    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
-        serve(sys.stdin.buffer, replies)
-
-
-if __name__ == "__main__":
-    main()
+def run_order(body: bytes) -> bytes:
+    order = ParseOrder.model_validate_json(body)
+    reply = read_document(bytes.fromhex(order.path), known_digest=order.known_digest, largest=order.largest)
+    return reply.model_dump_json().encode()

@@ -13,6 +13,8 @@ from orchestrator.services.rag.answering import describe_problem
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
+from orchestrator.workers.frames import WorkerLimits
+from orchestrator.workers.worker_process import WorkerFailed
 from tests.unit.services.rag.documents_kit import (
     build_docx,
     build_entity_bomb,
@@ -25,7 +27,7 @@ from tests.unit.services.rag.documents_kit import (
     replace_parts,
 )
 
-LIMITS = ParseLimits(seconds=20, cpu_seconds=6, memory=600_000_000, largest=4_000_000)
+LIMITS = ParseLimits(worker=WorkerLimits(seconds=20, cpu_seconds=6, memory=600_000_000), largest=4_000_000)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
 
 
@@ -112,30 +114,27 @@ def test_the_claimed_size_of_a_workbook_is_not_believed(parser: ParserProcess, t
         assert reply.problem.code in {"too_slow", "too_long", "too_much_memory"}
 
 
-def test_a_reader_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    """At the deadline of a document its worker is killed; the next document has a new one."""
-    parser = ParserProcess(ParseLimits(seconds=0.0001))
-    (tmp_path / "a.md").write_text("# А\n\nТекст.", encoding="utf-8")
-    try:
-        assert [parser.parse(os.fsencode(tmp_path / "a.md")).problem for _ in range(2)] != [None, None]
-    finally:
-        parser.close()
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(WorkerFailed("", is_late=True), "too_slow"), (WorkerFailed(""), "crashed"), (b"{}}", "crashed"), (b"\xff", "crashed")],
+)
+def test_what_becomes_of_its_reader_is_a_problem_of_the_document(
+    answer: WorkerFailed | bytes, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a reply that a document has made up; its worker is ended then."""
+    ended: list[bool] = []
 
+    def ask(_: bytes) -> bytes:
+        if isinstance(answer, bytes):
+            return answer
+        raise answer
 
-def test_the_worker_knows_no_secret_and_writes_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its environment holds none of ours, and the system lets it write nothing."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     parser = ParserProcess()
-    (tmp_path / "a.md").write_text("# А\n\nТекст.", encoding="utf-8")
-    try:
-        parser.parse(os.fsencode(tmp_path / "a.md"))
-        process = parser._process
-        assert process is not None
-        assert b"sk-secret" not in Path(f"/proc/{process.pid}/environ").read_bytes()
-        limits = Path(f"/proc/{process.pid}/limits").read_text(encoding="ascii")
-        assert [line.split()[3:5] for line in limits.splitlines() if line.startswith("Max file size")] == [["0", "0"]]
-    finally:
-        parser.close()
+    monkeypatch.setattr(parser, "ask", ask)
+    monkeypatch.setattr(parser, "end", lambda: ended.append(True))
+    reply = parser.parse(b"a.md")
+    assert reply.problem is not None
+    assert (reply.problem.code, ended) == (code, [True] if isinstance(answer, bytes) else [])
 
 
 @pytest.mark.req("S001-58")

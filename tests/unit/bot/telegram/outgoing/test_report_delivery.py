@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from bot.rendering.pictures.worker_process import PictureFailed
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, ReportPart, Text
 from orchestrator.domain.report import ReportAnswer, ReportVariant
 from orchestrator.sessions import outbox
 from orchestrator.turns.turn_ending import build_report_key
+from orchestrator.workers.worker_process import WorkerFailed
 from state.journal.store import OutboxRow
 from tests.unit.bot.rendering.report_kit import make_answer, make_bars, make_line, make_rows
 from tests.unit.bot.telegram.door_kit import NOW
@@ -28,11 +28,11 @@ class Pictures:
 
     def render_png(self, svg: str) -> bytes:
         if self.fails:
-            raise PictureFailed
+            raise WorkerFailed("the worker died")
         self.drawn.append(svg)
         return b"png"
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Nothing to end."""
 
 
