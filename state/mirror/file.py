@@ -156,6 +156,14 @@ class MirrorFile:
         connection.execute("COMMIT")
 
 
+def delete_mirrors(folder: Path) -> int:
+    """Those of all portals in STATE_DIR, and how many: they are loaded anew. The locks stay, whoever holds one goes on holding it."""
+    paths = [path for path in (folder / FOLDER).glob("*.sqlite*") if path.suffix != ".lock"]
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return sum(path.suffix == ".sqlite" for path in paths)
+
+
 def _read_fingerprint(connection: sqlite3.Connection) -> str:
     """ "" of a file without tables; a text that is nobody's of one with other tables."""
     if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():

@@ -170,17 +170,6 @@ class MirrorWriter:
         """Moves of deals that are not there; a deal of the last moments may yet come, so only moves entered before this moment."""
         self._connection.execute("DELETE FROM move WHERE entered < ? AND deal NOT IN (SELECT id FROM deal)", (before,))
 
-    def erase_person(self, person: int) -> None:
-        self._connection.execute("DELETE FROM person WHERE id = ?", (person,))
-        for table in ("deal", "lead", "item", "activity", "call", "task"):
-            self._connection.execute(f"UPDATE {table} SET person = NULL WHERE person = ?", (person,))  # noqa: S608 - as above
-        self._connection.execute("UPDATE task SET author = NULL WHERE author = ?", (person,))
-
-    def truncate_log(self) -> None:
-        """So that what was deleted is on the disk nowhere."""
-        with report_trouble():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def _derive_calls_of_leads(self, table: RecordTable, rows: Sequence[Row]) -> None:
         if table.row is CallRow and self._calls == "voximplant":
             leads = {row[7] for row in rows if row[6] == 1}
@@ -207,20 +196,3 @@ def _build_upsert(table: RecordTable) -> str:
         places += f", to_base(?{columns.index('amount') + 1}, ?{columns.index('currency') + 1})"
     changes = ", ".join(f"{column} = excluded.{column}" for column in updated)
     return f"INSERT INTO {table.name} ({names}) VALUES ({places}) ON CONFLICT ({key}) DO UPDATE SET {changes}"  # noqa: S608 - names of columns
-
-
-def delete_record(file: MirrorFile, kind: str, number: int) -> None:
-    """Erase a record ("deal", "lead", …, "item:31") or "person" for good. Nothing happens without a file. Raises MirrorError."""
-    file.delete_aside()
-    if file.identify() is None:
-        return
-    writer = MirrorWriter(file)
-    try:
-        with writer.transaction():
-            if kind == "person":
-                writer.erase_person(number)
-            else:
-                writer.delete_records(kind, [number])
-        writer.truncate_log()
-    finally:
-        writer.close()

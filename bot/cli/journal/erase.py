@@ -142,7 +142,8 @@ def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
 
 def _build_place(settings: Settings) -> ErasureFiles:
     embedded = settings.database_url is None
-    return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
+    files = tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ()
+    return ErasureFiles(logs=settings.log_dir, files=files, mirrors=settings.state_dir)
 
 
 def _write_erased(store: SqlStore, *, as_json: bool) -> int:

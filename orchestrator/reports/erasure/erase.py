@@ -30,6 +30,7 @@ from state.journal.blobs import BLOB_TYPES, list_digests
 from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import to_lease_key
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
+from state.mirror.file import delete_mirrors
 from state.sql.person_rows import SEALED
 from state.sql.store import SqlStore
 from state.stored import JsonObject
@@ -77,10 +78,11 @@ _THE_KEY = "(the key itself)"
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureFiles:
-    """`logs` is the folder of the audit logs; `files` are SQLite's own."""
+    """`logs` is the folder of the audit logs; `files` are SQLite's own; `mirrors` is STATE_DIR, with what can be loaded again."""
 
     logs: Path
     files: tuple[Path, ...] = ()
+    mirrors: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +232,8 @@ def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFil
     removed.update(erasure.erase(person, now, digests=person_survey.answers, change=unname, end_run=end_run))
     own_logs = {person, *list_logs_of(place.logs, person)}
     removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
+    if place.mirrors is not None:
+        removed["mirrors"] = delete_mirrors(place.mirrors)
     rewritten, troubles = _rewrite_logs(store, place.logs, person, names)
     erasure.purge_disk()
     kept_counts, remains, others = _search_leftovers(store, person_survey, place)

@@ -13,6 +13,7 @@ from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.interaction_log import read_records
 from state.events.calls import CallSucceeded
 from state.journal.store import Commit
+from state.mirror.file import MirrorFile
 from state.sql import open_store
 from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command, a_home, often, opened, run, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
@@ -47,6 +48,17 @@ async def test_the_command_refuses_while_a_card_is_open(home: Home, command: Any
 
     assert command(ANNA.key, "--yes")[0] == 3
     assert command(ANNA.key, "--yes", "--force")[0] == 0
+
+
+async def test_the_command_deletes_the_mirror_of_the_portals_numbers(home: Home, command: Any) -> None:
+    """It can be loaded again, without what the portal no longer says of the person."""
+    await talk(home)
+    mirror = MirrorFile(home.folder / "state", "firm.example")
+    mirror.open_for_writing().close()
+    code, shown = command(ANNA.key, "--yes", "--json")
+    assert code == 0
+    assert json.loads(shown.splitlines()[1])["removed"]["mirrors"] == 1
+    assert mirror.identify() is None
 
 
 async def test_the_command_touches_nothing_without_todays_database(home: Home, command: Any) -> None:

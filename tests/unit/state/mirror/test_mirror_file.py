@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from state.mirror.file import DiskFull, MirrorDamaged, MirrorFile, NoMirror
+from state.mirror.file import DiskFull, MirrorDamaged, MirrorFile, NoMirror, delete_mirrors
 from state.mirror.reading import read_state
-from state.mirror.rows import ActivityRow, CallRow, ChoiceRow, DealRow, LeadRow, MoveRow, PersonRow, RateRow, StageRow
-from state.mirror.writing import MirrorWriter, delete_record
+from state.mirror.rows import ActivityRow, CallRow, ChoiceRow, DealRow, LeadRow, MoveRow, RateRow, StageRow
+from state.mirror.writing import MirrorWriter
 
 PORTAL = "firm.example"
 
@@ -82,7 +82,6 @@ def test_a_file_that_cannot_be_used_is_set_aside_and_begun_anew(file: MirrorFile
 
 def test_damage_that_is_found_later_is_told(file: MirrorFile, writer: MirrorWriter) -> None:
     put(writer, *(build_deal(number) for number in range(1, 5000)))
-    writer.truncate_log()
     writer.close()
     content = bytearray(file.path.read_bytes())
     content[200_000:300_000] = b"\x55" * 100_000
@@ -116,20 +115,30 @@ def test_a_full_disk_has_a_name_and_leaves_what_was_there(file: MirrorFile, writ
     assert read(file, "SELECT id FROM deal") == [(1,), (2,)]
 
 
-def test_an_erased_record_is_in_no_file(file: MirrorFile, writer: MirrorWriter) -> None:
-    """Nor is its history, nor its choices; and nothing of it lies in the free pages or in the log."""
+def test_with_the_mirrors_all_their_bytes_go_and_the_locks_stay(file: MirrorFile, writer: MirrorWriter, tmp_path: Path) -> None:
+    """Those of every portal, and what was set aside; who fills one now begins anew."""
+    put(writer, build_deal(1, stage="OLD"))
+    file.set_aside()
+    MirrorWriter(file).close()
+    MirrorWriter(MirrorFile(tmp_path, "other.example")).close()
+    with file.lease("load"):
+        assert delete_mirrors(tmp_path) == 2
+        assert [path.name for path in file.path.parent.iterdir()] == [f"{file.path.name}.load.lock"]
+    assert delete_mirrors(tmp_path / "nowhere") == 0
+
+
+def test_a_deleted_record_takes_its_moves_and_choices_with_it(file: MirrorFile, writer: MirrorWriter) -> None:
+    """And nothing of it lies in the free pages."""
     with writer.transaction():
-        writer.put_rows("deal", [build_deal(1), build_deal(2, stage="ERASED_STAGE_OF_TWO")])
-        writer.put_rows("move", [MoveRow(1, 2, 1, 0, "ERASED_STAGE_OF_TWO", "P", 10), MoveRow(2, 1, 1, 0, "NEW", "P", 10)])
-        writer.put_choices("deal", [2], [ChoiceRow("deal", 2, "UF_CRM_1", "ERASED_CHOICE")], ["UF_CRM_1"])
-        writer.put_people([PersonRow(7, 3, 1), PersonRow(8, 3, 1)])
-    delete_record(file, "deal", 2)
-    delete_record(file, "person", 7)
-    assert read(file, "SELECT id, person FROM deal") == [(1, None)]
+        writer.put_rows("deal", [build_deal(1), build_deal(2, stage="GONE_STAGE_OF_TWO")])
+        writer.put_rows("move", [MoveRow(1, 2, 1, 0, "GONE_STAGE_OF_TWO", "P", 10), MoveRow(2, 1, 1, 0, "NEW", "P", 10)])
+        writer.put_choices("deal", [2], [ChoiceRow("deal", 2, "UF_CRM_1", "GONE_CHOICE")], ["UF_CRM_1"])
+    with writer.transaction():
+        writer.delete_records("deal", [2])
+    assert read(file, "SELECT id FROM deal") == [(1,)]
     assert read(file, "SELECT deal FROM move") == [(1,)]
-    assert read(file, "SELECT id FROM person") == [(8,)]
-    left = b"".join(path.read_bytes() for path in file.path.parent.iterdir() if path.is_file())
-    assert b"ERASED" not in left
+    writer.close()
+    assert b"GONE" not in file.path.read_bytes()
 
 
 def test_of_two_processes_one_has_the_lease(tmp_path: Path) -> None:
