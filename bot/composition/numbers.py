@@ -16,7 +16,7 @@ from orchestrator.performers.product_rows import PortalProducts
 
 
 def build_numbers(installation: Installation, portal: Portal) -> Numbers:
-    """Raises SettingsError for faulty data files."""
+    """Raises SettingsError for faulty files."""
     counter = WorkerCounter()
     keeper = MirrorKeeper(portal.reads.client, installation.settings.state_dir, installation.clock)
     naming = portal.naming  # the function below must not lead to the client that writes
@@ -26,7 +26,7 @@ def build_numbers(installation: Installation, portal: Portal) -> Numbers:
 
     return Numbers(
         keeper,
-        Analytics(counter, load_definitions(), PortalProducts(portal.reads)),
+        Analytics(counter, load_definitions(installation.settings.numbers_file), PortalProducts(portal.reads)),
         ReportNames(naming, portal.reads.reference),
         reads=portal.reads,
         clock=installation.clock,

@@ -213,6 +213,7 @@ class Settings(BaseSettings):
         None, description="Address of the console for people's browsers, such as https://bot.company.ru/console; by default HTTP_HOST's."
     )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
+    numbers_file: Path | None = Field(None, description="How your company counts, and its plan of a month (YAML), see docs/numbers.md.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
     database_url: Annotated[SecretStr | None, AfterValidator(_read_database_url)] = Field(
         None, description="Address of the database, such as postgresql://user:password@host/sdelka; by default SQLite in STATE_DIR."

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from orchestrator.analytics.stretches import Stretch
 from orchestrator.analytics.vocabulary import Field, Subject, TimeUnit
@@ -13,6 +13,7 @@ Operator = Literal["in", "not_in", "<", "<=", ">", ">="]
 Show = Literal["auto"] | Shown
 MOST_GROUPS: int = 2
 MOST_MEASURES: int = 5
+_MOST_PLAN: Final = 10.0**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class Plan:
 
     total: float | None
     by_person: tuple[tuple[int, float], ...] = ()
+
+
+def is_plan_amount(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= _MOST_PLAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

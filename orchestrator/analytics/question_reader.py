@@ -17,7 +17,7 @@ from orchestrator.analytics.names import (
     show_name,
     suggest_name,
 )
-from orchestrator.analytics.question import MOST_GROUPS, MOST_MEASURES, Group, MeasureChoice, Order, Plan, Question, State
+from orchestrator.analytics.question import MOST_GROUPS, MOST_MEASURES, Group, MeasureChoice, Order, Plan, Question, State, is_plan_amount
 from orchestrator.analytics.question_rules import apply_rules
 from orchestrator.analytics.reading import Misunderstood, Reading
 from orchestrator.analytics.stretches import Clock, Stretch, UnclearStretch, align_stretch, find_compared, read_stretch
@@ -39,7 +39,6 @@ _ITEM: Final = re.compile(r"item:([0-9]{1,6})", re.ASCII)
 _IDLE: Final = re.compile(r"([a-z_]+):([0-9]{1,4})", re.ASCII)
 _AHEAD: Final = frozenset({"expected", "deadline"})
 _MOST_TOP: Final = 200
-_MOST_PLAN: Final = 10.0**15
 _SHOWS: Final = ("auto", *get_args(Shown))
 
 
@@ -311,16 +310,12 @@ def _read_order(words: object, question: Question, reading: Reading) -> Order | 
 def _read_plan(words: object, reading: Reading) -> Plan | None:
     if words is None:
         return None
-    if _is_amount(words):
+    if is_plan_amount(words):
         return Plan(float(cast("float", words)))
-    if isinstance(words, Mapping) and all(str(key).isdecimal() and _is_amount(value) for key, value in words.items()):
+    if isinstance(words, Mapping) and all(str(key).isdecimal() and is_plan_amount(value) for key, value in words.items()):
         return Plan(None, tuple((int(str(key)), float(value)) for key, value in words.items()))
     reading.blame('"plan" is a number, or numbers by person such as {"@user:Boris":2000000}')
     return None
-
-
-def _is_amount(number: object) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= _MOST_PLAN
 
 
 def _read_funnel(words: object, subject: Subject, reading: Reading) -> int | None:

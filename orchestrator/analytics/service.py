@@ -9,6 +9,7 @@ from typing import Final
 from orchestrator.analytics.again import choose_question
 from orchestrator.analytics.answer import AnswerBuilder
 from orchestrator.analytics.columns import build_funnel, build_states, list_class_keys
+from orchestrator.analytics.company_plan import find_company_plan, split_company_plan
 from orchestrator.analytics.compiler import (
     Keys,
     Scope,
@@ -63,7 +64,7 @@ class Analytics:
         """`params` is the step's: a question, or {"again": changes} of the question `last`. Raises nothing of bad input."""
         try:
             facts = await self._read_facts(path)
-            question = read_question(choose_question(params, last), asker.clock, facts)
+            question = self._read_question(choose_question(params, last), asker, facts)
             if names_only_others(question, asker.sees):
                 return ReportTrouble(code="foreign", text=say("troubles", "foreign", asker.locale), detail=_FOREIGN)
             names = asker.names
@@ -97,7 +98,7 @@ class Analytics:
         Of moves and products these are deals. Raises Misunderstood, CountingFailed, TooManyDeals and ProductsUnread.
         """
         facts = await self._read_facts(path)
-        question = read_question(params, asker.clock, facts)
+        question = self._read_question(params, asker, facts)
         if question.subject is PRODUCTS and keys and self._products is not None:
             sources = (self._counter, self._products)
             return (await list_product_deals(path, question, tuple(keys), facts, self._build_scope(asker), sources))[:limit]
@@ -118,6 +119,15 @@ class Analytics:
             findings = await self._counter.count(path, build_job(question, scope))
             return compile_records(question, list_class_keys(findings, keys[0] or ""), scope, limit)
         return compile_records(question, [keys] if keys else besides, scope, limit, is_rest=not keys)
+
+    def _read_question(self, params: object, asker: Asker, facts: Facts) -> Question:
+        """Raises Misunderstood."""
+        unplanned = split_company_plan(params)
+        if unplanned is None:
+            return read_question(params, asker.clock, facts)
+        question = read_question(unplanned, asker.clock, facts)
+        amount = find_company_plan(question, self._definitions, asker.sees)
+        return question if amount is None else read_question({**unplanned, "plan": amount}, asker.clock, facts)
 
     def _build_scope(self, asker: Asker) -> Scope:
         return Scope(clock=asker.clock, sees=asker.sees, definitions=self._definitions)

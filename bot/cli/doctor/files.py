@@ -1,4 +1,4 @@
-"""Policy, access file and holidays. It only reads."""
+"""Policy, access file, how the company counts, and holidays. It only reads."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -11,6 +11,7 @@ from bot.definition_service import describe_absent_kinds, list_known_kinds
 from bot.plugins.building import load_installed_engines
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.settings import Settings
+from orchestrator.analytics.definitions import load_definitions
 from orchestrator.domain.budget import Budget
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import check_policy, load_policy, load_with_places
@@ -24,6 +25,7 @@ def check_files(settings: Settings, today: date) -> Iterable[Finding]:
     """Holidays must cover the year of `today` and, from November on, the next."""
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
+    yield from _check_numbers(settings.numbers_file, today)
     yield from _check_credentials(settings)
     yield from _check_holidays(today)
 
@@ -102,6 +104,22 @@ def _check_people(path: Path, people: Sequence[Person]) -> Iterable[Finding]:
         yield AREA.report_warning("ACCESS_FILE", says, "Add bitrix_user_id: the number in the address of the employee's page.")
     if admins and not nobodies:
         yield AREA.report_ok("ACCESS_FILE", f"{len(people)} people, of whom {len(admins)} administer.")
+
+
+def _check_numbers(path: Path | None, today: date) -> Iterable[Finding]:
+    if path is None:
+        return
+    try:
+        definitions, shipped = load_definitions(path), load_definitions()
+    except SettingsError as error:
+        yield AREA.report_wrong("NUMBERS_FILE", f"{error.reason}.", "Correct the file; docs/numbers.md shows all that it may hold.")
+        return
+    chosen = [
+        definitions.find_choice_sentence(word, "en") for word, reading in definitions.choices.items() if reading != shipped.choices[word]
+    ]
+    plan = definitions.find_plan(f"{today:%Y-%m}")
+    said = [*chosen, f"the plan of this month is {plan:,.0f}" if plan else "there is no plan of this month"]
+    yield AREA.report_ok("NUMBERS_FILE", f"{path}: {'; '.join(said)}.")
 
 
 def _check_credentials(settings: Settings) -> Iterable[Finding]:

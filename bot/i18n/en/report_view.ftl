@@ -11,7 +11,7 @@ picture-plan = plan { $plan }{ $elapsed ->
     [none] {""}
    *[other] {" "}· { $elapsed } of the time has passed
  }
-picture-needed = Needed a day to reach the plan
+picture-needed = needed a day
 picture-tick = { $word ->
     [percent] { $number } %
     [thousand] { $number } K

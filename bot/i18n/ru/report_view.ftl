@@ -11,7 +11,7 @@ picture-plan = план { $plan }{ $elapsed ->
     [none] {""}
    *[other] {" "}· прошло { $elapsed } срока
  }
-picture-needed = Нужно в день, чтобы выполнить план
+picture-needed = нужно в день до плана
 picture-tick = { $word ->
     [percent] { $number } %
     [thousand] { $number } тыс.

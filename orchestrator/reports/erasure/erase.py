@@ -232,8 +232,7 @@ def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFil
     removed.update(erasure.erase(person, now, digests=person_survey.answers, change=unname, end_run=end_run))
     own_logs = {person, *list_logs_of(place.logs, person)}
     removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
-    if place.mirrors is not None:
-        removed["mirrors"] = delete_mirrors(place.mirrors)
+    removed["mirrors"] = delete_mirrors(place.mirrors) if place.mirrors is not None else 0
     rewritten, troubles = _rewrite_logs(store, place.logs, person, names)
     erasure.purge_disk()
     kept_counts, remains, others = _search_leftovers(store, person_survey, place)
@@ -382,9 +381,8 @@ def _build_closing_event(effect_id: str, status: str, order: StoredOrder) -> tup
 
 def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: str) -> None:
     removed = [f"{name}: {count}" for name, count in sorted(done.removed.items())]
-    keys = done.removed.get("person_keys", 0)
     search = {"remains": len(done.remains), "probes": len(done.searched), "unproven": len(done.unproven_reasons)}
-    event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, **search)
+    event = PersonErased(person=done.person, by=by, keys=done.removed.get("person_keys", 0), removed=removed, **search)
     _commit(store, f"session:{OPS}", event, now=now, actor=by)
 
 

@@ -16,7 +16,6 @@ from orchestrator.analytics.counting import InlineCounter
 from orchestrator.analytics.definitions import load_definitions
 from orchestrator.analytics.products import ProductRow
 from orchestrator.analytics.service import Analytics
-from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.report import ReportAnswer, ReportTrouble, describe_report
 from tests.unit.analytics.analytics_kit import NBSP, NOVEMBER, Desk, at, build_asker, build_deal, build_desk, build_won, read_rows
 from tests.unit.analytics.mirror_firm import Firm
@@ -270,9 +269,6 @@ async def test_the_owner_chooses_among_the_readings(tmp_path: Path) -> None:
     answer = await desk.answer({"of": "deals", "where": "won", "period": NOVEMBER, "measures": ["avg", "count"]})
     assert [cell.value for cell in answer.total] == [25, 2]
     assert "дата завершения в карточке" in answer.definition
-    choices.write_text("choices: {average: wrong}", encoding="utf-8")
-    with pytest.raises(SettingsError, match="without_zeros"):
-        load_definitions(choices)
 
 
 async def test_follow_ups_change_one_key(tmp_path: Path) -> None:

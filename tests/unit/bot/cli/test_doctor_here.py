@@ -197,6 +197,22 @@ def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
     assert (line.verdict, "people.0.nam" in line.says) == ("wrong", True)
 
 
+def test_how_the_company_counts_is_said_in_words(tmp_path: Path) -> None:
+    """The chosen readings and the plan of this month, or what is wrong with the file."""
+    numbers = tmp_path / "numbers.yaml"
+    settings = Settings(_env_file=None, numbers_file=numbers)
+    numbers.write_text("{choices: {closing: closedate, idle: move}, plan: {2026-11: 8000000}}", encoding="utf-8")
+    november, december = (
+        next(line for line in check_files(settings, date(2026, month, 5)) if line.check == "NUMBERS_FILE") for month in (11, 12)
+    )
+    assert november.says == f"{numbers}: a deal closes on the close date of its card; the plan of this month is 8,000,000."
+    assert december.says.endswith("card; there is no plan of this month.")
+    numbers.write_text("{choices: {closing: never}}", encoding="utf-8")
+    (line,) = [line for line in check_files(settings, date(2026, 11, 5)) if line.check == "NUMBERS_FILE"]
+    assert (line.verdict, "closing: write one of move, closedate, not 'never'" in line.says) == ("wrong", True)
+    assert "NUMBERS_FILE" not in {line.check for line in check_files(Settings(_env_file=None), date(2026, 11, 5))}
+
+
 @pytest.mark.parametrize(
     ("today", "verdict"), [(date(2027, 10, 31), "ok"), (date(2027, 11, 1), "warning"), (date(2027, 12, 31), "warning")]
 )
