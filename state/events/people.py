@@ -57,7 +57,7 @@ class PersonReturned(Event):
 
 class PreferenceSet(Event):
     person: str
-    preference: Literal["locale", "time_zone", "digest", "evening", "alerts", "console_since"]
+    preference: Literal["locale", "time_zone", "digest", "evening", "alerts", "dark", "console_since"]
     value: Personal[str]
 
 

@@ -31,6 +31,10 @@ button-people-evening = { $state ->
     [on] 🌙 Evening summary: switch off
    *[off] 🌙 Evening summary: switch on
 }
+button-people-dark = { $state ->
+    [on] 🌙 Dark pictures of reports: switch off
+   *[off] 🌙 Dark pictures of reports: switch on
+}
 button-people-alerts = { $state ->
     [on] 🔔 Alerts about my deals: switch off
    *[off] 🔔 Alerts about my deals: switch on

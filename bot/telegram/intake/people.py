@@ -10,6 +10,7 @@ from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, U
 
 from bot.access.access import Access
 from bot.i18n.translate import Translator
+from bot.rendering.pictures.palette import ThemeName
 from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
 from orchestrator.domain.actor import Actor
@@ -48,6 +49,11 @@ class ChatPeople:
         number = int(session.split(":")[1]) if session else 0
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
+
+    def find_theme(self, session: str) -> ThemeName:
+        """Of pictures; a group's is light."""
+        chosen = self.access.resolve_preferences(":".join(session.split(":")[:2]))
+        return "dark" if chosen.get("dark") == "on" else "light"
 
     def throttle_strangers(self, rows: Sequence[InboxRow], now: datetime) -> tuple[InboxRow, ...]:
         """A stranger gets one answer a minute and one to /start; administrators are asked once a day."""

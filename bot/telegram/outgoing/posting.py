@@ -59,7 +59,7 @@ class Poster:
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
         self._parts = parts
-        self._people = people
+        self.people = people
         self._progress = progress
         self._shown_content: dict[tuple[int, int], str] = {}
 
@@ -68,7 +68,7 @@ class Poster:
 
         Raises errors of aiogram, sender and rendering, and StoreError.
         """
-        tr = self._people.build_translator(row.session)
+        tr = self.people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
         letter = _render_row(row, card, tr) if row.kind != "sent" else await self._render_sent_file(row, tr)
@@ -101,7 +101,7 @@ class Poster:
     async def _reply_to_click(self, row: OutboxRow, tr: Translator) -> str:
         chat = parse_chat(row.session)[0]
         toast = Toast.model_validate(row.body)
-        notice = toast.notice if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
+        notice = toast.notice if build_admission_check(self.people.access)(chat) else _ACCESS_LOST
         text = trim_text(tr.translate_notice(notice), _TOAST)
         answer = AnswerCallbackQuery(callback_query_id=toast.callback_id, text=text, show_alert=len(text) > _ALERT)
         with contextlib.suppress(TelegramBadRequest):  # too late to answer the click; the card shows the outcome
@@ -180,7 +180,7 @@ class _Posting:
 
     async def _post_report(self, picture: ReportPicture, known: int, stands_in: int) -> int:
         """One message with its buttons, which the next version of the report replaces; the words before it are sent once."""
-        svg = await asyncio.to_thread(picture.draw)
+        svg = await asyncio.to_thread(picture.draw, self._poster.people.find_theme(self._row.session))
         content = _hash_content(picture.caption, self._letter.markup, svg)
         if known and self._poster.has_content(self._chat, known, content):
             return known

@@ -11,6 +11,7 @@ from bot.rendering.defang_links import disable_message_links
 from bot.rendering.files import build_sheet, render_xlsx
 from bot.rendering.kinds import render_message
 from bot.rendering.pictures.drawing import draw_svg, has_picture
+from bot.rendering.pictures.palette import ThemeName
 from bot.rendering.replies import MAX_ROWS, render_reply
 from bot.rendering.report_caption import build_caption, render_report_text
 from bot.rendering.report_file import render_report_xlsx
@@ -45,7 +46,7 @@ class Attachment:
 class ReportPicture:
     """Call `draw` in a thread. `instead` is sent where there can be no picture."""
 
-    draw: Callable[[], str]
+    draw: Callable[[ThemeName], str]
     caption: Piece
     instead: tuple[Piece, ...]
 
@@ -142,7 +143,7 @@ def _build_report(part: ReportPart, reply: Reply, safe: Reply, tr: Translator) -
     except ValueError:
         caption, pieces = build_caption(safe_answer, tr), _split_text(words)
     instead = _split_text(render_report_text(safe_answer, tr))
-    picture = ReportPicture(draw=lambda: draw_svg(part.answer, tr), caption=render_entities(caption), instead=instead)
+    picture = ReportPicture(draw=lambda theme: draw_svg(part.answer, tr, theme=theme), caption=render_entities(caption), instead=instead)
     return RenderedMessage(pieces=pieces, markup=markup, picture=picture)
 
 

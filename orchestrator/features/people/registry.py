@@ -21,7 +21,7 @@ ASK_AGAIN: Final = timedelta(days=1)
 ASKED_AT_ONCE: Final = 20
 """More strangers in an hour are not shown."""
 
-DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
+DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on", "dark": "off"}
 """What a person who chose nothing is sent."""
 
 LinkStatus = Literal["open", "wrong", "used", "expired"]

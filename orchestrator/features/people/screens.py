@@ -19,7 +19,7 @@ REQUEST: Final = "0"
 """Other screens have generated names."""
 ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
 """Letters in buttons; only `sdelka invite` makes administrators."""
-SWITCHES: Final = ("digest", "evening", "alerts")
+SWITCHES: Final = ("digest", "evening", "alerts", "dark")
 Chosen = Mapping[str, str]
 
 

@@ -53,6 +53,7 @@ async def test_settings_are_shown_in_private_only_and_to_people_with_access(offi
         ["digest", "on"],
         ["evening", "on"],
         ["alerts", "on"],
+        ["dark", "on"],
         ["locale", "ru"],
         ["locale", "en"],
     ]
@@ -61,10 +62,18 @@ async def test_settings_are_shown_in_private_only_and_to_people_with_access(offi
     assert (row.session, list(codes_of(row))) == ("tg:-100500", ["people-private-only"])
 
 
+async def test_pictures_are_dark_in_the_chat_of_who_wants_them_so(office: Office) -> None:
+    """And light for everybody else, and in groups."""
+    people = ChatPeople(office.access)
+    assert people.find_theme(CHAT) == "light"
+    await office.work(presses("p1:pref:dark:on:s1", find_present(office, ANNA)))
+    assert [people.find_theme(session) for session in (CHAT, "tg:1007:5", "tg:1006", "tg:-100123")] == ["dark", "dark", "light", "light"]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "counts"),
     [
-        ("digest", "on", True), ("time_zone", "Asia/Omsk", True), ("alerts", "off", True), ("locale", "de", False), ("digest", "maybe", False),
+        ("digest", "on", True), ("time_zone", "Asia/Omsk", True), ("alerts", "off", True), ("dark", "on", True), ("locale", "de", False), ("digest", "maybe", False),
         ("role", "admin", False), ("time_zone", "", False), ("time_zone", "x" * 41, False), ("", "", False),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot.rendering.pictures.palette import THEMES
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, ReportPart, Text
 from orchestrator.domain.report import ReportAnswer, ReportVariant
@@ -11,6 +12,7 @@ from orchestrator.sessions import outbox
 from orchestrator.turns.turn_ending import build_report_key
 from orchestrator.workers.worker_process import WorkerFailed
 from state.journal.store import OutboxRow
+from state.model.registry import Registry
 from tests.unit.bot.rendering.report_kit import make_answer, make_bars, make_line, make_rows
 from tests.unit.bot.telegram.door_kit import NOW
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, Post
@@ -86,6 +88,18 @@ async def test_another_version_replaces_picture_caption_and_buttons_in_place(pos
     await post.put(build_row(make_line(), has_way_back=True))
     await post.until_states("sent", "sent", "sent")
     assert len(post.wire.sent) == 2
+
+
+async def test_the_picture_is_dark_for_who_wants_it_so(post: Post, pictures: Pictures) -> None:
+    """From the next picture on, also of a report that stands there already."""
+    await post.put(build_row())
+    await post.until_states("sent")
+    post.access.apply_registry(Registry(preferences={CHAT: {"dark": "on"}}), 1)
+    await post.put(build_row())
+    await post.until_states("sent", "sent")
+    assert [name for name, _ in post.wire.sent] == ["sendPhoto", "editMessageMedia"]
+    bars = [theme.accent for theme in THEMES.values()]
+    assert [[colour in svg for colour in bars] for svg in pictures.drawn] == [[True, False], [False, True]]
 
 
 async def test_a_message_that_cannot_be_edited_is_replaced_by_a_new_one(post: Post, pictures: Pictures) -> None:
