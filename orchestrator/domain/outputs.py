@@ -90,6 +90,8 @@ class ReportPart(Frozen):
     has_way_back: bool = False
     is_file: bool = False
     """Sent as a table file, not as a picture."""
+    is_text: bool = False
+    """In words, with a button that makes it a picture."""
 
 
 ReplyPart = Text | Table | Passage | ReportPart

@@ -36,6 +36,8 @@ def build_report_key(report_id: str) -> str:
     return f"report:{report_id}"
 
 
+_MOST_PICTURES: Final = 3
+"""Of one answer: more would fill the chat."""
 RULES: Final = 1
 """Of the rules of consent; older conversations are told of them once."""
 
@@ -129,7 +131,8 @@ def _build_reply_rows(reply: Reply, session: Session, *, key: str) -> list[Outbo
     rest = reply.model_copy(update={"parts": others})
     words = others if all(isinstance(part, Text) for part in others) and rest.model_copy(update={"parts": ()}).is_empty else ()
     first = rest.model_copy(update={"parts": ()}) if words else rest
-    shown = [(*(words if number == 0 else ()), report) for number, report in enumerate(reports)]
+    drawn = [report if number < _MOST_PICTURES else report.model_copy(update={"is_text": True}) for number, report in enumerate(reports)]
+    shown = [(*(words if number == 0 else ()), report) for number, report in enumerate(drawn)]
     alone = [Reply(parts=parts, links=reply.links, turn_id=reply.turn_id) for parts in shown]
     rows = [outbox.build_reply_row(session.key, first, session.now, key=key)]
     return rows + [

@@ -40,6 +40,7 @@ report-button-list = { $of ->
     [companies] 📋 Companies
    *[other] 📋 Records
  }
+report-button-picture = 🖼 As a picture
 report-button-file = 📎 Excel
 report-button-how = ❓ How it was counted
 report-button-back = ◀ Back

@@ -40,6 +40,7 @@ report-button-list = { $of ->
     [companies] 📋 Компании
    *[other] 📋 Записи
  }
+report-button-picture = 🖼 Картинкой
 report-button-file = 📎 Excel
 report-button-how = ❓ Как считано
 report-button-back = ◀ Назад

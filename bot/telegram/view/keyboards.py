@@ -10,6 +10,7 @@ from aiogram.types import CopyTextButton, ForceReply, InlineKeyboardButton, Inli
 
 from bot.i18n.translate import Translator
 from bot.rendering.daily import build_reminder_buttons
+from bot.rendering.pictures.drawing import has_picture
 from bot.rendering.record_changes import build_history_buttons
 from bot.telegram.intake.callbacks import (
     ActionClick,
@@ -31,7 +32,7 @@ from orchestrator.domain.message_views import EditBody
 from orchestrator.domain.outputs import Notice, Reply, ReportPart
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
-from orchestrator.features.numbers.feature import BACK, FILE, HOW, RECORDS, VARIANT
+from orchestrator.features.numbers.feature import BACK, FILE, HOW, PICTURE, RECORDS, VARIANT
 from orchestrator.features.numbers.feature import BUTTON as REPORT
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.preview.old_texts import may_keep
@@ -130,6 +131,8 @@ def build_report_keyboard(part: ReportPart, reply: Reply, tr: Translator) -> Inl
     presses = [(variant.label, f"{VARIANT}{number}") for number, variant in enumerate(part.answer.variants[:_MOST_VARIANTS])]
     if part.has_way_back:
         presses.append((tr.translate("report-button-back"), BACK))
+    if part.is_text and has_picture(part.answer):
+        presses.append((tr.translate("report-button-picture"), PICTURE))
     if part.answer.records:
         presses.append((tr.translate("report-button-list", of=str(part.answer.question.get("of") or "")), RECORDS))
     presses += [(tr.translate("report-button-file"), FILE), (tr.translate("report-button-how"), HOW)]

@@ -134,7 +134,7 @@ def _build_report(part: ReportPart, reply: Reply, safe: Reply, tr: Translator) -
         return RenderedMessage(pieces=(), files=(sheet,))
     markup = build_report_keyboard(part, reply, tr)
     safe_answer = next(other.answer for other in safe.parts if isinstance(other, ReportPart))
-    if not has_picture(part.answer):
+    if part.is_text or not has_picture(part.answer):
         return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), markup, (), tr)
     words = render_reply(safe.model_copy(update={"parts": tuple(other for other in safe.parts if not isinstance(other, ReportPart))}), tr)
     pieces: tuple[Piece, ...] = ()

@@ -22,7 +22,7 @@ from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject
 
 BUTTON: Final = "report"
-BACK, RECORDS, FILE, HOW = "back", "list", "file", "how"
+BACK, RECORDS, FILE, HOW, PICTURE = "back", "list", "file", "how", "picture"
 VARIANT: Final = "v"
 """Before the number of a change."""
 _WORDS: Final = 3
@@ -75,7 +75,7 @@ class ReportButtons:
         elif (change := _find_change(report, wish)) is not None:
             before.append(question)
             question = merge_question(question, change)
-        else:
+        elif wish != PICTURE:
             return Notice(code="report-gone")
         answer = await self._answer(question, actor)
         return answer if isinstance(answer, Notice) else _replace(report_id, answer, before, actor, session)

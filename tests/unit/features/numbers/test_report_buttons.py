@@ -58,6 +58,19 @@ async def test_a_report_is_a_message_of_its_own_with_one_sentence_of_the_model(o
     assert len(office.model.prompts) == 1
 
 
+async def test_of_five_reports_three_are_pictures_and_the_others_become_some_when_asked(office: World) -> None:
+    """Each is a message of its own with its buttons; the same numbers come in place of the words."""
+    questions = [{**OPEN, "top": top} for top in range(1, 6)]
+    office.model.will(reply(*(step("report", question) for question in questions[:-1]), {**step("report", questions[-1]), "last": True}))
+    await office.work(message("сколько, пять раз?"))
+    rows = [row for row in office.outbox() if row.key.startswith("report:")]
+    assert [_find_report([row])["is_text"] for row in rows] == [False, False, False, True, True]
+    report = _find_report(rows[-1:])
+    code, drawn = await _press(office, report["report_id"], "picture")
+    assert (code, drawn[0].key) == ("report-changed", rows[-1].key)
+    assert _find_report(drawn) == {**report, "is_text": False}
+
+
 async def test_a_press_changes_the_same_message_and_the_way_back_leads_to_the_first_numbers(office: World) -> None:
     """No model is asked; the message has the same key, so it is edited in place."""
     (row,) = await _ask(office, OPEN)

@@ -149,6 +149,24 @@ async def test_words_without_room_over_the_caption_come_before_the_picture(post:
     assert await post.store.find_sent_ref(CHAT, build_report_key(REPORT)) == "502"
 
 
+async def test_a_report_in_words_has_a_button_that_makes_it_a_picture_in_place(post: Post, pictures: Pictures) -> None:
+    """One that can be no picture has no such button."""
+    await post.put(build_row(is_text=True))
+    await post.until_states("sent")
+    await post.put(build_row())
+    await post.until_states("sent", "sent")
+    (_, words), (_, edit) = post.wire.sent
+    assert [name for name, _ in post.wire.sent] == ["sendMessage", "editMessageMedia"]
+    assert words["text"].startswith("Выручка по менеджерам")
+    assert ["🖼 Картинкой", "📋 Сделки"] in list_labels(words["reply_markup"])
+    assert edit["message_id"] == 501
+    assert "🖼 Картинкой" not in str(list_labels(edit["reply_markup"]))
+    table = make_answer("table", make_rows(["Анна"], [2e6]))
+    await post.put(outbox.build_reply_row(CHAT, Reply(parts=(ReportPart(report_id="1" * 12, answer=table, is_text=True),)), NOW))
+    await post.until_states("sent", "sent", "sent")
+    assert "🖼 Картинкой" not in str(list_labels(post.wire.sent[-1][1]["reply_markup"]))
+
+
 async def test_a_file_of_a_report_is_a_table_document(post: Post, pictures: Pictures) -> None:
     await post.put(build_row(is_file=True))
     await post.until_states("sent")
