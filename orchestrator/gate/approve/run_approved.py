@@ -29,7 +29,6 @@ from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.executor import Order
 from orchestrator.gate.execute.limited import run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
 from orchestrator.gate.preview.call_labels import build_call_label
@@ -383,8 +382,8 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
     return DecisionResult(outcome=outcome)
 
 
-def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> Order:
-    return Order(
+def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> executor.Order:
+    return executor.Order(
         effect_id=effect_id,
         turn_id=stored.turn_id,
         slot=stored.slot,
