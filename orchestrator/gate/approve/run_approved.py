@@ -382,7 +382,9 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
     return DecisionResult(outcome=outcome)
 
 
-def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> executor.Order:
+def build_order(
+    effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = ""
+) -> executor.Order:
     return executor.Order(
         effect_id=effect_id,
         turn_id=stored.turn_id,
