@@ -27,6 +27,7 @@ FILTERS = {
 }  # fmt: skip
 ENDS = {"won", "lost", "won_sum", "lost_sum", "win_rate", "days_to_close", "median_days_to_close"}
 
+OF_OPEN = {"weighted", "days_in_stage", "median_days_in_stage", "days_idle", "median_days_idle"}
 MONEY = {"sum", "avg", "median", "max", "won_sum", "lost_sum", "weighted"}
 
 
@@ -105,8 +106,7 @@ class Brute:
 
     def fits(self, row: Row, question: dict[str, Any]) -> bool:
         states = list(question.get("where") or [])
-        of_open = {"weighted", "days_in_stage", "median_days_in_stage", "days_idle"}
-        if not states and set(question.get("measures") or []) & of_open:
+        if not states and set(question.get("measures") or []) & OF_OPEN:
             states = ["open"]
         if "lost_from" in (question.get("group_by") or []) and "lost" not in states:
             states = [*states, "lost"]
@@ -313,7 +313,7 @@ class Brute:
         return keys[unit]()
 
     def separates_past(self, question: dict[str, Any], unit: str) -> bool:
-        states = question.get("where") or (["open"] if "weighted" in question.get("measures", []) else [])
+        states = question.get("where") or (["open"] if OF_OPEN & set(question.get("measures") or []) else [])
         if unit in {"weekday", "hour"} or "open" not in states:
             return False
         return question.get("period") is None or question["period"]["to"] >= self.today
