@@ -42,6 +42,7 @@ from orchestrator.domain.outputs import Table
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.leads.approvers import LeadApprovers
+from orchestrator.features.undo.turn_steps import UndoSteps
 from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
 from orchestrator.gate.call.modes import may_read_shared
 from orchestrator.gate.call.permissions import NoLeads
@@ -224,9 +225,10 @@ def build_orchestrator(
     settings, store, policies = installation.settings, installation.store, installation.policies
     features = build_features(installation, portal, models, people, engines, outside)
     watched = Feature(frequent_tasks=(partial(installation.policy_news.run, policies),))
+    gate = _build_gate(installation, portal, people, engines, outside)
     tools = Tools(
         store=store,
-        gate=_build_gate(installation, portal, people, engines, outside),
+        gate=gate,
         model=models.router,
         engines=engines.turns,
         queries=_build_queries(installation, portal, engines),
@@ -238,6 +240,7 @@ def build_orchestrator(
         model_budget=MonthlyModelBudget(policies, UsageReader(store)),
         features=merge_features(features, watched),
         reports=outside.numbers,
+        undo=UndoSteps(gate, store, people.refresh_actor),
     )
     return Orchestrator(tools, installation.clock, trouble=people.report_trouble)
 

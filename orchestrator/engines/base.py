@@ -10,6 +10,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending, Provenance
 from orchestrator.domain.models import ModelRequest, ToolCall
 from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.undo_request import UndoAnswer, UndoRequest
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.model.card import Card
@@ -201,6 +202,12 @@ class TurnContext(Protocol):
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
         """Return the gate's outcome; after `Pending` the engine runs steps that need no decision and ends."""
+
+    async def find_own_changes(self, request: UndoRequest) -> UndoAnswer | None:
+        """Return what the person has changed, in all their chats where this one is theirs alone; None where nothing can be undone."""
+
+    async def propose_undo(self, request: UndoRequest, slot: str, provenance: Provenance) -> UndoAnswer | None:
+        """Make cards that take the person's changes back, once for each `slot`; None where nothing can be undone."""
 
     def count_changes(self, effect: Effect) -> int:
         """0 if the effect only reads."""

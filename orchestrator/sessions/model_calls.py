@@ -13,7 +13,7 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ModelRequest, ToolCall, UnusableAnswer
 from orchestrator.domain.outputs import Notice
 from state.events.base import Event
-from state.events.conversation import ModelAsked
+from state.events.conversation import ModelAnswered, ModelAsked
 
 
 class Reservation:
@@ -69,6 +69,23 @@ def build_asked_event(request: ModelRequest, model: str, actor: Actor, now: date
         user=actor.bitrix_user_id,
         month=to_month(now, actor.time_zone),
         **place,
+    )
+
+
+def build_answered_event(request: ModelRequest, answer: ModelAnswer, actor: Actor, now: datetime, **beside: Any) -> ModelAnswered:
+    """`beside` is the place in the turn, the time it took and the reservation."""
+    return ModelAnswered(
+        text=answer.text,
+        model=answer.model,
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        prose=request.prose,
+        user=actor.bitrix_user_id,
+        month=to_month(now, actor.time_zone),
+        provider=answer.provider,
+        failed_before=list(answer.failed_before),
+        calls=to_stored_calls(answer.calls),
+        **beside,
     )
 
 

@@ -8,11 +8,11 @@ from itertools import takewhile
 from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.budget import to_month
 from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending, Provenance, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.undo_request import UndoAnswer, UndoRequest
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.plan_slots import find_origin_slot
 from orchestrator.gate.call.serialization import StoredOrder, build_effect_id, to_proposed_params
@@ -23,20 +23,21 @@ from orchestrator.sessions.iterations import Iteration, build_call_record, descr
 from orchestrator.sessions.model_calls import (
     UNLIMITED,
     ModelBudget,
+    build_answered_event,
     build_asked_event,
     describe_cost,
     from_stored_calls,
     hold,
-    to_stored_calls,
 )
 from orchestrator.sessions.outbox import build_reply_row
 from orchestrator.sessions.paid_models import PaidModels, attach_models
 from orchestrator.sessions.paused_turns import list_denied, restore_told_step
 from orchestrator.sessions.recorded_turn import RecordedTurn, build_read_outcome, list_waiting
 from orchestrator.sessions.session import Session
+from orchestrator.sessions.undo_steps import UndoSteps
 from state.events.base import Event
 from state.events.calls import CallSucceeded
-from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
+from state.events.conversation import ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
 from state.journal.store import EffectRow
@@ -56,6 +57,7 @@ class TurnServices:
     queries: Mapping[str, Query]
     show_partial: Partial
     model_budget: ModelBudget = UNLIMITED
+    undo: UndoSteps | None = None
     came_back: bool = False
     """Whether the turn is of a run restored from a backup, which may have made its calls since."""
 
@@ -85,6 +87,7 @@ class Context:
         self._queries = reach.queries
         self._model_budget = reach.model_budget
         self._came_back = reach.came_back
+        self._undo = reach.undo
         self.recorded = recorded
         self.proposed_steps: dict[str, PlanStep] = {}
         """Submitted effects by slot, including those of a crashed process."""
@@ -184,7 +187,10 @@ class Context:
             # The call does not wait until this is stored: that is done while the model thinks (ADR 30).
             await self.record(model_asked)
             answer = await self._ask(request, entry, reserved.id, on_delta)
-            await self.record(self._build_answered(request, answer, entry, reserved.id))
+            answered = build_answered_event(
+                request, answer, self.actor, self.now, **place, seconds=entry.model_seconds, reservation=reserved.id
+            )
+            await self.record(answered)
             self._has_new_answers = True
             reserved.settle(answer)
         return ModelText(text=answer.text, prose=request.prose, calls=answer.calls)
@@ -198,8 +204,7 @@ class Context:
         except ModelClientError as error:
             cost = describe_cost(error, self.actor, self.now)
             place = {"turn_id": self.turn.turn_id, "iteration": request.iteration}
-            failed = ModelFailed(**place, reason=error.reason, reservation=reservation, **cost)
-            await self.record(failed)
+            await self.record(ModelFailed(**place, reason=error.reason, reservation=reservation, **cost))
             await self._session.flush()  # else the estimate would still count when the budget lets the next call go on
             raise
         entry.raw, entry.model, entry.provider, entry.failed_before = answer.text, answer.model, answer.provider, answer.failed_before
@@ -207,28 +212,9 @@ class Context:
         entry.model_seconds = round(time.monotonic() - started, 3)
         return answer
 
-    def _build_answered(self, request: TurnModelRequest, answer: ModelAnswer, entry: Iteration, reservation: str) -> ModelAnswered:
-        return ModelAnswered(
-            turn_id=self.turn.turn_id,
-            iteration=request.iteration,
-            text=answer.text,
-            model=answer.model,
-            prompt_tokens=answer.prompt_tokens,
-            completion_tokens=answer.completion_tokens,
-            seconds=entry.model_seconds,
-            prose=request.prose,
-            user=self.actor.bitrix_user_id,
-            month=to_month(self.now, self.actor.time_zone),
-            provider=answer.provider,
-            failed_before=list(answer.failed_before),
-            calls=to_stored_calls(answer.calls),
-            reservation=reservation,
-        )
-
     async def say(self, reply: Reply, *, key: str) -> None:
         """Said again after a crash, the message replaces the first one."""
-        chat = self._session.key
-        row = build_reply_row(chat, reply, self.now, key=f"turn:{self.turn.turn_id}/{key}")
+        row = build_reply_row(self._session.key, reply, self.now, key=f"turn:{self.turn.turn_id}/{key}")
         await self._session.commit(actor=self.actor.key, outbox=[row])
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]]) -> Any:
@@ -279,6 +265,20 @@ class Context:
         watch = ReadProgress(self._show_count)
         with attach_progress(watch), attach_models(self._build_paid_models()):
             return await run_to_end(self._submit_and_record(effect), watch.stop)
+
+    async def find_own_changes(self, request: UndoRequest) -> UndoAnswer | None:
+        return await self._undo.find(request, self.actor, self._session) if self._undo is not None else None
+
+    async def propose_undo(self, request: UndoRequest, slot: str, provenance: Provenance) -> UndoAnswer | None:
+        if (undo := self._undo) is None:
+            return None
+
+        async def propose() -> JsonObject:
+            turn_id = self.turn.turn_id
+            answer = await undo.propose(request, self.actor, self._session, mode=self.mode, turn_id=turn_id, provenance=provenance)
+            return answer.to_json()
+
+        return UndoAnswer.model_validate(await self.memo(slot, propose))
 
     def count_changes(self, effect: Effect) -> int:
         """0 for a read."""

@@ -20,6 +20,7 @@ from orchestrator.sessions.model_calls import UNLIMITED, ModelBudget
 from orchestrator.sessions.run_progress import RunProgress
 from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Query
+from orchestrator.sessions.undo_steps import UndoSteps
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectChange, InboxRow, Lane
 from state.stored import JsonObject
@@ -164,6 +165,7 @@ class Tools:
     model_budget: ModelBudget = UNLIMITED
     features: Feature = Feature()
     reports: Reports | None = None
+    undo: UndoSteps | None = None
     running: dict[str, Stoppable] = field(default_factory=dict)
     """Work that /stop can end, by session."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))

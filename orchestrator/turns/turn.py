@@ -126,6 +126,7 @@ async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, to
             queries=tools.queries,
             show_partial=lambda text: tools.show_partial(session.key, text),
             model_budget=tools.model_budget,
+            undo=tools.undo,
         ),
         recorded=recorded,
     )

@@ -52,6 +52,17 @@ undo-changed = Not undone: the record was changed since. Now { gate-field } is â
     [yes] Last changed by { $who }. I do not touch what others wrote
    *[other] I do not touch what others wrote
   }
+undo-in-turn = This record was changed again later: take the later change back first
+# Which of several changes stays, and why.
+undo-not-taken = Not taken back: { call-named }. { $why }
+undo-more-not = { $count ->
+    [one] { $count } more change cannot be taken back
+   *[other] { $count } more changes cannot be taken back
+  }
+undo-further = { $count ->
+    [one] { $count } earlier change is left: ask again when you have decided about these
+   *[other] { $count } earlier changes are left: ask again when you have decided about these
+  }
 history-head = History: { history-kind }
 history-kind = { $entity ->
     [deal] deal

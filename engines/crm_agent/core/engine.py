@@ -25,11 +25,13 @@ from engines.crm_agent.core.run_offers import take_offers
 from engines.crm_agent.core.setbacks import find_repeated
 from engines.crm_agent.core.turn_end import finish_turn
 from engines.crm_agent.core.turn_work import start_work
+from engines.crm_agent.core.undo_step import run_undo_step
 from engines.crm_agent.core.waiting_steps import name_waiting
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import STAND_IN, Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.undo_request import FIND_UNDO, PROPOSE_UNDO, UNDO_STEPS
 from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
@@ -213,11 +215,15 @@ class _Turn:
         """The model said that nothing is left after this plan, all of it is done or denied, and the answer shows what it has read."""
         if not blocks.steps[-1].last or not all(line.is_settled for line in observed):
             return False
-        effects = [self._build_effect(planned) for planned in plan]
-        is_read = [not (effect.confirmation_decision or self._ctx.count_changes(effect)) for effect in effects]
-        reads = {number for number, reads in enumerate(is_read, start=1) if reads}
+        effects = [
+            (number, self._build_effect(planned)) for number, planned in enumerate(plan, start=1) if planned.step.method != PROPOSE_UNDO
+        ]
+        reads = {number for number, effect in effects if self._is_read(effect)}
         missing = find_missing(self._work, blocks.assistant)
         return not missing and reads <= find_shown_steps(self._work, blocks.assistant)
+
+    def _is_read(self, effect: Effect) -> bool:
+        return effect.method == FIND_UNDO or not (effect.confirmation_decision or self._ctx.count_changes(effect))
 
     def _add_observation(
         self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
@@ -261,6 +267,9 @@ class _Turn:
             self._results[number] = "problem"
             return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
+        if step.method in UNDO_STEPS:
+            self._results[number] = "problem"  # it makes no record
+            return await run_undo_step(self._ctx, self._work, number, planned)
         following = await list_following(self._ctx, plan, number, self._results)
         is_held = number in find_held(plan)
         effect = self._build_effect(planned).model_copy(
@@ -293,7 +302,7 @@ class _Turn:
 
     async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:
         """(number of changes, whether one of several needs consent, so that all go on the card)."""
-        effects = [self._build_effect(planned) for planned in plan if planned.problem is None]
+        effects = [self._build_effect(planned) for planned in plan if planned.problem is None and planned.step.method not in UNDO_STEPS]
         counts = [self._ctx.count_changes(effect) for effect in effects]
         writing = [effect for effect, count in zip(effects, counts, strict=True) if count and not self._ctx.is_told(effect.slot)]
         self._work.proposed = sum(counts)

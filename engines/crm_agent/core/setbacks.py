@@ -13,6 +13,7 @@ from orchestrator.directory.reference_data import to_own_kind
 from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import HELP
+from orchestrator.domain.undo_request import UNDO_STEPS
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.postponed_plans import is_only_reading
 from orchestrator.language.denials import says_none, says_unable
@@ -69,7 +70,7 @@ class StepResult:
     @property
     def is_open(self) -> bool:
         code = self.notice.code if self.notice is not None else ""
-        if self.status == "ok" or code in _GIVEN_UP:
+        if self.status == "ok" or code in _GIVEN_UP or self.entry.method in UNDO_STEPS:
             return False
         # A wrongly written read is no plan to go on with; one that the portal refused may succeed later.
         return not (code in _MISTAKES - {"portal-refused"} and is_only_reading([self.entry.method]))

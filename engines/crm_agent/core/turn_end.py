@@ -34,7 +34,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     reply = Reply(
         parts=(*placed.parts, *reports, *(work.passages if placed.parts else ())),
         notices=notices,
-        confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
+        confirmations=_list_cards(work),
         actions=tuple(work.offers.values()),
         turn_id=ctx.turn.turn_id,
     )
@@ -53,13 +53,17 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     )
 
 
+def _list_cards(work: TurnWork) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(item.confirmation_id for item in work.pending), *work.undo_cards)))
+
+
 def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Notice]:
     recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles, answer)]
     notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
     if work.planned:
         items = [item for outcome in work.planned for item in _list_planned(outcome)]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
-    waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
+    waiting = bool(work.undo_cards) or any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
     # The model wrote its text before it knew that a person would be asked; a plan has one card for all its steps.
     if waiting and answer.text:
         notices.append(Notice(code="waiting-on-card", args={"count": 1}))
@@ -121,8 +125,7 @@ def _format_report(answer: ReportAnswer) -> str:
 
 
 def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
-    waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
-    rows = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
+    rows = [row for key in _list_cards(work) if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
     return ShownList(place=PROPOSED, total=len(rows), rows=tuple(rows[:MOST_PROPOSED])) if rows else None
 
 

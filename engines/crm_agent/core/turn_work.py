@@ -20,6 +20,7 @@ from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 _MOST_LABELS: Final = 200
+_MOST_NAMED: Final = 50
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _NUMBER_PARAMS = ("id", "ID", "taskId")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
@@ -79,6 +80,7 @@ class TurnWork:
     labels: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
+    undo_cards: dict[str, None] = field(default_factory=dict)
     planned: list[Outcome] = field(default_factory=list)
     written: Sequence[JsonObject] = ()
     results: list[StepResult] = field(default_factory=list)
@@ -162,7 +164,7 @@ class TurnWork:
 
     @property
     def acted(self) -> bool:
-        return bool(self.made or self.made_now or self.pending or self.planned)
+        return bool(self.made or self.made_now or self.pending or self.planned or self.undo_cards)
 
     @property
     def has_made(self) -> bool:
@@ -359,9 +361,6 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
         **_name_changed(work, outcome),
     }
     return {key: value for key, value in details.items() if value not in (None, "", [])}
-
-
-_MOST_NAMED: Final = 50
 
 
 def _name_changed(work: TurnWork, outcome: Outcome) -> JsonObject:
