@@ -88,18 +88,20 @@ def _is_undone(store: Store, effect_id: str) -> bool:
     return undo is not None and undo.status == "succeeded"
 
 
-async def describe_changes(changes: Sequence[FoundChange], actor: Actor, *, names: Names, catalogue: Catalogue) -> list[OwnChange]:
+async def describe_changes(
+    changes: Sequence[FoundChange], actor: Actor, *, names: Names, catalogue: Catalogue, now: datetime
+) -> list[OwnChange]:
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
-    return [await _describe(one, actor, reader, catalogue) for one in changes]
+    return [await _describe(one, actor, reader, catalogue, now) for one in changes]
 
 
-async def _describe(change: FoundChange, actor: Actor, reader: Reader, catalogue: Catalogue) -> OwnChange:
+async def _describe(change: FoundChange, actor: Actor, reader: Reader, catalogue: Catalogue, now: datetime) -> OwnChange:
     row = change.row
     order = StoredOrder.from_data(row.call)
     done = undo_policy.find_completed(row)
     leaves = [leaf for leaf in undo_policy.list_leaves(done, catalogue) if not leaf.reads_only] if done is not None else []
     titles = [title for leaf in leaves for title in await _list_titles(leaf, reader)]
-    record, when = next(iter(list_records(row)), ""), _format_when(row.updated_at, actor)
+    record, when = next(iter(list_records(row)), ""), _format_when(row.updated_at, actor, now)
     title = str(order.named.get("title") or "")
     did = " ".join(str(order.named.get(name) or "") for name in ("verb", "entity")).strip() or order.call.method
     parts = (when, title or record, ", ".join(dict.fromkeys(titles)))
@@ -125,6 +127,6 @@ async def _list_titles(leaf: Call, reader: Reader) -> list[str]:
         return list(leaf.written_fields)[:_FIELDS]
 
 
-def _format_when(moment: datetime, actor: Actor) -> str:
-    here = moment.astimezone(ZoneInfo(actor.time_zone))
-    return f"{format_short_day(here.date(), actor.locale)} {here:%H:%M}"
+def _format_when(moment: datetime, actor: Actor, now: datetime) -> str:
+    here, today = (one.astimezone(ZoneInfo(actor.time_zone)) for one in (moment, now))
+    return f"{here:%H:%M}" if here.date() == today.date() else f"{format_short_day(here.date(), actor.locale)} {here:%H:%M}"

@@ -1,11 +1,12 @@
 """Steps of a turn over the person's own changes: undo.find lists them, undo.propose makes the cards of the button."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
-from orchestrator.domain.undo_request import UndoAnswer, UndoRequest
+from orchestrator.domain.undo_request import OwnChange, UndoAnswer, UndoRequest
 from orchestrator.features.undo.own_changes import MOST, FoundChange, describe_changes, find_own_changes
 from orchestrator.features.undo.proposals import UndoProposals, UndoWish
 from orchestrator.gate.call.serialization import build_doubt_args
@@ -16,6 +17,8 @@ from state.journal.async_store import AsyncStore
 
 _TOLD: Final = 5
 """Reasons that are told one by one."""
+_NOTHING_LEFT: Final = frozenset({"undo-already-so", "undo-nothing"})
+"""Not told beside what comes back."""
 
 
 class UndoSteps:
@@ -27,7 +30,7 @@ class UndoSteps:
     async def find(self, request: UndoRequest, actor: Actor, session: Session) -> UndoAnswer:
         """Their changes, the newest first. Raises StoreError."""
         found = await self._find(request, actor, session)
-        changes = await describe_changes(found[:MOST], actor, names=self._deps.names, catalogue=self._deps.catalogue)
+        changes = await self._describe(found[:MOST], actor, session)
         return UndoAnswer(changes=changes, left_out=max(0, len(found) - MOST))
 
     async def propose(
@@ -41,13 +44,17 @@ class UndoSteps:
         requests = [row for answer in answers for row in answer.requests]
         if requests:
             await session.commit(actor=actor.key, outbox=requests)
-        refused = [_explain(chosen[answer.effect_id], answer.notice) for answer in answers if not answer.card]
+        cards = dict.fromkeys(answer.card for answer in answers if answer.card)
+        against = [answer for answer in answers if not answer.card and not (cards and answer.notice.code in _NOTHING_LEFT)]
+        refused = [_explain(chosen[answer.effect_id], answer.notice) for answer in against]
         left_out = max(0, len(found) - MOST)
         notices = [*refused[:_TOLD], *([Notice(code="undo-more-not", args={"count": more})] if (more := len(refused) - _TOLD) > 0 else [])]
         notices += [Notice(code="undo-further", args={"count": left_out})] if left_out else []
-        changes = await describe_changes(list(chosen.values()), actor, names=self._deps.names, catalogue=self._deps.catalogue)
-        cards = dict.fromkeys(answer.card for answer in answers if answer.card)
+        changes = await self._describe(list(chosen.values()), actor, session)
         return UndoAnswer(changes=changes, cards=list(cards), notices=notices, left_out=left_out)
+
+    async def _describe(self, changes: Sequence[FoundChange], actor: Actor, session: Session) -> list[OwnChange]:
+        return await describe_changes(changes, actor, names=self._deps.names, catalogue=self._deps.catalogue, now=session.now)
 
     async def _find(self, request: UndoRequest, actor: Actor, session: Session) -> list[FoundChange]:
         """In a group only what was done there, so that others read nothing of a private chat."""
