@@ -11,10 +11,12 @@ from orchestrator.domain.report import Cell, ReportAnswer, ReportRow
 
 CAPTION: Final = 1024
 """UTF-16 units under a picture."""
-_ROWS_UNDER_PICTURE: Final = 5
+_ROWS_UNDER_PICTURE: Final = 15
+_ROWS_ASKED: Final = 10
+"""So many of a number that was asked for stand before any note."""
 _ROWS_ALONE: Final = 30
 _ELLIPSIS: Final = "…"
-_LONGEST_LABEL, _LONGEST_NOTE = 60, 160
+_LONGEST_LABEL, _SHORTER_LABEL, _LONGEST_NOTE = 60, 30, 160
 """Characters, under a picture."""
 
 
@@ -48,11 +50,23 @@ def render_report_text(answer: ReportAnswer, tr: Translator) -> Spans:
 
 
 def _shorten(answer: ReportAnswer) -> Iterator[_Parts]:
-    """Fewer rows first, then fewer notes, causes, further totals, the periods, and in the end a shorter definition."""
+    """Fewer rows first, then fewer notes, causes, further totals, the periods, and in the end a shorter definition.
+
+    Rows that were asked for, by number or as a funnel, go after the notes.
+    """
     notes, causes, totals = len(answer.notes), len(answer.causes), len(answer.total)
+    counts, asked = _count_rows(answer)
+    for rows in counts:
+        if rows >= asked:
+            yield _Parts(rows=rows, notes=notes, causes=causes, totals=totals, longest=_LONGEST_LABEL)
+    if asked:
+        for longest in (_LONGEST_LABEL, _SHORTER_LABEL):
+            for count in range(notes - 1, -1, -1):
+                yield _Parts(rows=asked, notes=count, causes=causes, totals=totals, longest=longest)
+        for rows in counts:
+            if rows < asked:
+                yield _Parts(rows=rows, notes=0, causes=causes, totals=totals, longest=_LONGEST_LABEL)
     short = _LONGEST_LABEL
-    for rows in range(_ROWS_UNDER_PICTURE, -1, -1):
-        yield _Parts(rows=rows, notes=notes, causes=causes, totals=totals, longest=short)
     for count in range(notes - 1, -1, -1):
         yield _Parts(rows=0, notes=count, causes=causes, totals=totals, longest=short)
     yield _Parts(rows=0, notes=0, causes=0, totals=totals, longest=short)
@@ -61,23 +75,39 @@ def _shorten(answer: ReportAnswer) -> Iterator[_Parts]:
         yield _Parts(rows=0, notes=0, causes=0, totals=1, has_periods=False, has_subtitle=False, definition=definition, longest=short)
 
 
+def _count_rows(answer: ReportAnswer) -> tuple[list[int], int]:
+    """How many rows may stand under a picture, the most first, and how many must before a note does: never all but one."""
+    whole = len(_list_groups(answer))
+    top = answer.question.get("top")
+    is_whole = answer.shown_as == "funnel" or _is_of_time(answer)
+    most = whole if is_whole or isinstance(top, int) or whole <= _ROWS_UNDER_PICTURE + 1 else _ROWS_UNDER_PICTURE
+    asked = whole if answer.shown_as == "funnel" else min(whole, _ROWS_ASKED) if isinstance(top, int) else 0
+    hidden = max(answer.groups, whole)
+    return [rows for rows in range(most, -1, -1) if rows in {0, whole} or hidden - rows != 1], asked
+
+
 def _write(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Spans:
-    title = [build_spans(Span(_cut(answer.title, parts.longest * 2), "bold", is_foreign=True))]
+    title = [build_spans(Span(answer.headline, "bold", is_foreign=True))] if answer.headline else []
+    title.append(build_spans(Span(_cut(answer.title, parts.longest * 2), "bold", is_foreign=True)))
     if parts.has_subtitle and answer.subtitle:
         title.append(build_spans(Span(_cut(answer.subtitle, parts.longest * 2), is_foreign=True)))
-    blocks = [join_blocks([*title, *_list_totals(answer, tr, parts)], "\n"), join_blocks(_list_rows(answer, tr, parts), "\n")]
+    remarks = [build_spans(Span(_cut(remark, _LONGEST_NOTE), is_foreign=True)) for remark in answer.remarks]
+    blocks = [join_blocks([*title, *_list_totals(answer, tr, parts), *remarks], "\n"), join_blocks(_list_rows(answer, tr, parts), "\n")]
     if answer.causes and parts.causes:
         causes = [f"{_cut(cause.label, parts.longest)} {cause.change.change_text or cause.change.text}" for cause in answer.causes]
-        blocks.append(build_spans(Span(tr.translate("report-causes", causes="; ".join(causes[: parts.causes])), is_foreign=True)))
+        blocks.append(build_spans(Span(tr.translate("report-causes", causes="\n".join(causes[: parts.causes])), is_foreign=True)))
     counted = "\n".join(_list_counted(answer, tr, parts))
     return join_blocks([*blocks, build_spans(Span(counted, "quote", is_foreign=True))], "\n\n")
 
 
 def _list_totals(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Iterator[Spans]:
-    """Also the plan."""
+    """Also the plan. Beside rows, no whole of shares and no total where there is none."""
+    has_rows = bool(_list_groups(answer))
     for place, cell in enumerate(answer.total[: parts.totals]):
         measure = answer.measures[place] if place < len(answer.measures) else None
-        name = _cut(measure.label, parts.longest) if measure else tr.translate("report-total")
+        if has_rows and (cell.value is None or (measure is not None and measure.code.startswith("share:"))):
+            continue
+        name = _cut(measure.total_label or measure.label, parts.longest) if measure else tr.translate("report-total")
         yield build_spans(f"{name[:1].upper()}{name[1:]}: ", Span(cell.text, "bold"), _describe_change(cell, tr) if answer.compared else "")
     plan = answer.plan
     if plan:
@@ -102,23 +132,41 @@ def _describe_change(cell: Cell, tr: Translator) -> str:
 
 
 def _list_rows(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Iterator[Spans]:
-    """A single row without a group is the total. Of stretches of time the last are told, without numbers in front."""
-    rows = [row for row in answer.rows if row.labels]
-    if not rows:
+    """A single row without a group is the total. Of stretches of time the last are told, of a funnel also its end."""
+    groups = _list_groups(answer)
+    if not groups:
         if not answer.total:
             yield build_spans(tr.translate("picture-empty"))
         return
-    if len(answer.measures) > 1 and parts.rows:
+    if not parts.rows:
+        return
+    if len(answer.measures) > 1:
         names = (dimension.label for dimension in answer.dimensions)
         yield build_spans(Span(" · ".join((*names, *(measure.label for measure in answer.measures))), "italic", is_foreign=True))
-    is_time = bool(answer.dimensions) and answer.dimensions[0].is_time
-    chosen = rows[max(len(rows) - parts.rows, 0) :] if is_time else rows[: parts.rows]
-    for number, row in enumerate(chosen, start=1):
-        yield build_spans("" if is_time else f"{number}. ", _write_row(row, parts, tr))
-    groups = len([row for row in rows if row.kind == "group"])
-    more = max(answer.groups, groups) - len([row for row in chosen if row.kind == "group"])
-    if parts.rows and more > 0 and not any(row.kind == "rest" for row in chosen):
-        yield build_spans(tr.translate("picture-more", count=more))
+    is_time = _is_of_time(answer)
+    numbered = [("" if is_time else f"{number}. ", row) for number, row in enumerate(groups, start=1)]
+    more = max(answer.groups, len(groups)) - min(parts.rows, len(groups))
+    told = [(build_spans(number, _write_row(row, parts, tr))) for number, row in numbered]
+    if is_time:
+        yield from [build_spans(tr.translate("report-earlier", count=more))] if more else []
+        yield from told[max(len(told) - parts.rows, 0) :]
+    elif answer.shown_as == "funnel" and more:
+        yield from (*told[: parts.rows - 1], build_spans(tr.translate("report-between", count=more)), told[-1])
+    else:
+        yield from told[: parts.rows]
+        rest = [row for row in answer.rows if row.kind == "rest"]
+        if rest and parts.rows >= len(groups):
+            yield from (_write_row(row, parts, tr) for row in rest)
+        elif more:
+            yield build_spans(tr.translate("picture-more", count=more))
+
+
+def _list_groups(answer: ReportAnswer) -> list[ReportRow]:
+    return [row for row in answer.rows if row.labels and row.kind == "group"]
+
+
+def _is_of_time(answer: ReportAnswer) -> bool:
+    return bool(answer.dimensions) and answer.dimensions[0].is_time
 
 
 def _write_row(row: ReportRow, parts: _Parts, tr: Translator) -> Spans:
@@ -132,6 +180,8 @@ def _list_counted(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Iterat
     """How it was counted."""
     if answer.definition:
         yield _cut(answer.definition, parts.definition)
+    if parts.longest > _LONGEST_LABEL and answer.details:  # not under a picture
+        yield answer.details
     if parts.has_periods:
         known = answer.subtitle if parts.has_subtitle else ""
         texts = {
@@ -140,12 +190,19 @@ def _list_counted(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Iterat
             "filter": answer.filter_text,
         }
         for name, text in texts.items():
-            if text and text not in known:
-                yield tr.translate(f"report-how-{name}", text=_cut(text, parts.longest * 3))
+            left = _find_untold(text, answer) if name == "filter" else text
+            if left and left not in known:
+                yield tr.translate(f"report-how-{name}", text=_cut(left, parts.longest * 3))
     longest = 4096 if parts.longest > _LONGEST_LABEL else _LONGEST_NOTE
     yield from (_cut(note, longest) for note in answer.notes[: parts.notes])
     if answer.as_of:
         yield _cut(answer.as_of, _LONGEST_NOTE)
+
+
+def _find_untold(filter_text: str, answer: ReportAnswer) -> str:
+    """Without the conditions that the definition or the title names."""
+    known = f"{answer.definition} {answer.title}".lower()
+    return "; ".join(part for part in filter_text.split("; ") if part.lower() not in known)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -96,13 +96,13 @@ class _NumberSheet:
 
 def _write_how(book: Any, page: Any, answer: ReportAnswer, tr: Translator) -> None:
     texts = [
-        ("definition", answer.definition),
+        ("definition", " ".join(filter(None, (answer.definition, answer.details)))),
         ("filter", answer.filter_text),
         ("period", _describe_period(answer, is_compared=False)),
         ("compared", _describe_period(answer, is_compared=True)),
         ("plan", answer.plan.plan.text if answer.plan else ""),
         ("as-of", answer.as_of),
-        *(("note", note) for note in answer.notes),
+        *(("note", note) for note in (answer.headline, *answer.remarks, *answer.notes)),
     ]
     bold, wrapped = book.add_format({"bold": True, "valign": "top"}), book.add_format({"text_wrap": True, "valign": "top"})
     page.set_column(0, 0, _WIDE)

@@ -1,6 +1,6 @@
 """A report: numbers that code has counted, with all that says what they mean. Doors draw it and compute nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import Field
@@ -19,6 +19,8 @@ class ReportMeasure(View):
 
     code: str
     label: str
+    total_label: str = ""
+    """What the total is called, if not as the column."""
     unit: Unit
     currency: str = ""
     is_less_better: bool = False
@@ -103,8 +105,14 @@ class ReportAnswer(View):
     compared: ReportPeriod | None = None
     plan: ReportPlan | None = None
     causes: tuple[ReportCause, ...] = ()
+    headline: str = ""
+    """What comes of a premise: «Не упало: +8 %»."""
+    remarks: tuple[str, ...] = ()
+    """What has to be known beside the numbers: how few records a row has, how many deals have no products."""
     definition: str = ""
     """«Считал так: …», one sentence."""
+    details: str = ""
+    """The rest of how it was counted, which is the same under nearly every report."""
     filter_text: str = ""
     notes: tuple[str, ...] = ()
     """What is left out, which rate was taken, what the number does not say."""
@@ -133,10 +141,11 @@ _TOLD_ROWS: Final = 50
 
 def describe_report(answer: ReportAnswer) -> JsonObject:
     """For the model: rows with names and numbers as the person reads them."""
+    labels = tell_apart([measure.label for measure in answer.measures])
     rows = [
         {
             "group": " · ".join(row.labels),
-            **{measure.label: _describe_cell(cell) for measure, cell in zip(answer.measures, row.cells, strict=True)},
+            **{label: _describe_cell(cell) for label, cell in zip(labels, row.cells, strict=True)},
         }
         for row in answer.rows[:_TOLD_ROWS]
     ]
@@ -147,14 +156,21 @@ def describe_report(answer: ReportAnswer) -> JsonObject:
         "compared_with": answer.compared.text if answer.compared else "",
         "rows": rows,
         "more_rows": more,
-        "total": {measure.label: _describe_cell(cell) for measure, cell in zip(answer.measures, answer.total, strict=True)},
+        "total": {label: _describe_cell(cell) for label, cell in zip(labels, answer.total, strict=True)},
         "records": answer.records,
         "plan": _describe_plan(answer.plan) if answer.plan else {},
         "causes": [f"{cause.label}: {cause.change.text}" for cause in answer.causes],
+        "premise": answer.headline,
+        "remarks": list(answer.remarks),
         "counted_as": answer.definition,
         "notes": list(answer.notes),
     }
     return {name: part for name, part in told.items() if part not in ("", [], {}, 0)}
+
+
+def tell_apart(labels: Sequence[str]) -> list[str]:
+    """The second of equal ones is numbered."""
+    return [f"{label} ({labels[: place + 1].count(label)})" if label in labels[:place] else label for place, label in enumerate(labels)]
 
 
 def _describe_cell(cell: Cell) -> str:

@@ -23,7 +23,10 @@ picture-tick = { $word ->
 report-total = Total
 report-before = was { $before }
 report-unfinished = (not over)
-report-causes = What changed it: { $causes }
+report-causes = What the change is made up of (no cause):
+    { $causes }
+report-earlier = before that, { $count } more (in the file)
+report-between = { $count } more (in the file)
 report-plan = Plan { $plan }: { $done } done, { $elapsed } of the time has passed, { $is_open ->
     [no] { $left } above the plan
    *[other] { $left } left

@@ -23,7 +23,10 @@ picture-tick = { $word ->
 report-total = Всего
 report-before = было { $before }
 report-unfinished = (ещё идёт)
-report-causes = Что изменило: { $causes }
+report-causes = Из чего сложилось изменение (это не причина):
+    { $causes }
+report-earlier = раньше – ещё { $count } (в файле)
+report-between = ещё { $count } (в файле)
 report-plan = План { $plan }: сделано { $done }, прошло { $elapsed } срока, { $is_open ->
     [no] сверх плана { $left }
    *[other] осталось { $left }

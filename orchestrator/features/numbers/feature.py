@@ -123,7 +123,7 @@ def _show_beside(report_id: str, answer: ReportAnswer, wish: str, session: Sessi
 def list_how(answer: ReportAnswer) -> Iterator[Notice]:
     """Definition, periods, filter, and what is left out."""
     texts = {
-        "definition": answer.definition,
+        "definition": " ".join(filter(None, (answer.definition, answer.details))),
         "period": answer.period.text if answer.period else "",
         "compared": answer.compared.text if answer.compared else "",
         "filter": answer.filter_text,
@@ -132,7 +132,7 @@ def list_how(answer: ReportAnswer) -> Iterator[Notice]:
         if text:
             yield Notice(code=f"report-how-{name}", args={"text": text})
     yield Notice(code="report-how-records", args={"count": answer.records})
-    for note in (*answer.notes, answer.as_of):
+    for note in (*answer.remarks, *answer.notes, answer.as_of):
         if note:
             yield Notice(code="report-how-note", args={"text": note})
 

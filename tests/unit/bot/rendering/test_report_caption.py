@@ -1,5 +1,7 @@
 """The words of a report: they fit under a picture whatever is in it, and say how it was counted even when nothing else fits."""
 
+import re
+
 import pytest
 
 from bot.i18n.translate import Translator
@@ -7,6 +9,7 @@ from bot.rendering.report_caption import CAPTION, build_caption, render_report_t
 from bot.rendering.spans import Spans, build_spans, to_plain_text
 from bot.telegram.view.entities import render_entities
 from orchestrator.domain.card_view import count_units
+from orchestrator.domain.report import ReportDimension, ReportMeasure, ReportRow
 from tests.unit.bot.rendering.report_kit import KINDS, MAKERS, PEOPLE, list_edges, make_answer, make_bars, make_cell, make_number, make_rows
 
 RU = Translator("ru")
@@ -20,7 +23,8 @@ def test_a_caption_says_total_first_rows_definition_periods_notes_and_time() -> 
     assert say(build_caption(make_bars(), RU)) == (
         "Выручка по менеджерам\nВыиграно с 1 октября, 8 из 12, ₽\nВыручка: 205,4 млн (+10 %, было 186,9 млн)\n\n"
         "1. Борис Смирнов: 35,3 млн (−11 %)\n2. Жанна Белова: 32,8 млн (−9 %)\n3. Вера Лебедева: 30,2 млн (+33 %)\n"
-        "4. Кирилл Дроздов: 24,5 млн (+66 %)\n5. Ирина Громова: 24,1 млн (+7 %)\nи ещё 7\n\n"
+        "4. Кирилл Дроздов: 24,5 млн (+66 %)\n5. Ирина Громова: 24,1 млн (+7 %)\n"
+        "6. Захар Волков: 23,1 млн (+8 %)\n7. Лариса Ежова: 18,3 млн (+15 %)\n8. Глеб Орлов: 17,1 млн (+23 %)\nи ещё 4\n\n"
         "Считал так: выигранные сделки, закрытые в периоде; сумма в рублях по курсу портала.\nПериод: октябрь – ноябрь\n"
         "Сравнение: те же дни прошлого квартала\nОтбор: воронка «Продажи»\n14 сделок без суммы\n"
         "уволенные показаны вместе с остальными\nданные на 18:45"
@@ -30,7 +34,7 @@ def test_a_caption_says_total_first_rows_definition_periods_notes_and_time() -> 
 def test_a_plan_and_what_changed_the_number_are_told() -> None:
     words = say(build_caption(make_number(), RU))
     assert "План 340 млн: сделано 60 %, прошло 64 % срока, осталось 134,6 млн (нужно 4,1 млн в день)" in words
-    assert "Что изменило: Число сделок 12,4 млн; Средний чек −3,1 млн" in words
+    assert "Из чего сложилось изменение (это не причина):\nЧисло сделок 12,4 млн\nСредний чек −3,1 млн" in words
     plan = make_number().plan
     assert plan is not None
     over = make_number().model_copy(update={"plan": plan.model_copy(update={"left": make_cell(-12e6)})})
@@ -76,7 +80,8 @@ def test_without_a_picture_all_rows_up_to_thirty_are_listed_with_the_names_of_me
 
 def test_a_stretch_that_is_not_over_and_a_report_without_rows_say_so() -> None:
     words = say(build_caption(MAKERS["line"](), RU))
-    assert "\n\n26.10: 26 млн\n02.11: 33,2 млн\n09.11: 34,5 млн\n16.11: 28 млн\n23.11: 9 млн (ещё идёт)\nи ещё 7\n" in words
+    assert "\n\n07.09: 27,6 млн\n14.09: 29,8 млн\n" in words
+    assert "\n16.11: 28 млн\n23.11: 9 млн (ещё идёт)\n\n" in words
     assert "За этот период данных нет" in say(render_report_text(make_answer("bars", (), total=()), RU))
 
 
@@ -85,3 +90,72 @@ def test_names_of_others_link_nowhere() -> None:
     text, entities = render_entities(build_caption(make_answer("bars", rows), RU))
     assert "@durov" not in text
     assert {entity.type for entity in entities} <= {"bold", "italic", "expandable_blockquote"}
+
+
+def test_ten_rows_that_were_asked_for_are_all_shown_and_the_rest_after_them() -> None:
+    rows = make_rows([f"ИП «Ладогаснаб» {number}" for number in range(1, 11)], [1e6] * 10)
+    rest = ReportRow(labels=("ещё 41",), cells=(make_cell(5e6),), kind="rest")
+    answer = make_answer("bars", (*rows, rest), groups=51, question={"top": 10}, notes=[f"примечание {n} {'о' * 80}" for n in range(6)])
+    words = say(build_caption(answer, RU, before=build_spans("Десять клиентов с самой большой суммой выигранных сделок за этот год:")))
+    assert "10. ИП «Ладогаснаб» 10: 1 млн\nещё 41: 5 млн\n" in words
+    assert "примечание 5" not in words, "notes go first; they stand in «Как считано»"
+    assert count_units(words) <= CAPTION
+
+
+def test_a_single_row_is_never_hidden() -> None:
+    """A line that says «и ещё 1» is as long as the row."""
+    for count in range(2, 40):
+        rows = make_rows([f"Менеджер {number} {'Фамилия' * 4}" for number in range(count)], [1e6] * count)
+        assert "и ещё 1\n" not in say(build_caption(make_answer("bars", rows), RU))
+    assert "16. Менеджер 15" in say(build_caption(make_answer("bars", make_rows([f"Менеджер {n}" for n in range(16)], [1e6] * 16)), RU))
+
+
+def test_a_funnel_shows_its_last_stage_whatever_goes() -> None:
+    funnel = MAKERS["funnel"]()
+    assert "6. Сделка успешна: 2\u00a0557 · 46 %" in say(build_caption(funnel, RU))
+    words = say(build_caption(funnel, RU, before=build_spans("о" * 690)))
+    assert "6. Сделка успешна: 2\u00a0557" in words
+    assert "(в файле)\n6. Сделка успешна" in words
+
+
+def test_a_series_that_does_not_fit_keeps_its_newest_and_says_in_front_what_went() -> None:
+    rows = make_rows([f"{number}–{number + 6} сентября" for number in range(60)], [1e6] * 60)
+    answer = make_answer("line", rows, dimensions=(ReportDimension(code="week", label="Неделя", is_time=True),))
+    words = say(build_caption(answer, RU))
+    assert re.search(r"\n\nраньше – ещё \d+ \(в файле\)\n\d+–\d+ сентября: 1 млн\n", words)
+    assert "59–65 сентября: 1 млн\n\n" in words
+
+
+def test_beside_rows_there_is_no_whole_of_shares_and_no_empty_total() -> None:
+    measures = (
+        ReportMeasure(code="share:sum", label="доля (сумма)", unit="percent"),
+        ReportMeasure(code="reached", label="дошло", total_label="создано сделок", unit="count"),
+        ReportMeasure(code="sum", label="сумма", unit="money"),
+    )
+    row = ReportRow(keys=("WEB",), labels=("Сайт",), cells=(make_cell(100, unit="percent"), make_cell(7, unit="count"), make_cell(1e6)))
+    total = (make_cell(100, unit="percent"), make_cell(7, unit="count"), make_cell(None))
+    words = say(build_caption(make_answer("table", (row,), measures=measures, total=total), RU))
+    assert "Создано сделок: 7" in words
+    assert "Доля (сумма):" not in words
+    assert "Сумма: –" not in words
+
+
+def test_the_filter_is_not_told_twice_and_details_stand_apart() -> None:
+    answer = make_bars().model_copy(
+        update={
+            "definition": "Считал так: выигранные сделки (источник: Сайт).",
+            "filter_text": "выигранные; источник: Сайт",
+            "details": "Закрытие – день перехода.",
+        }
+    )
+    words = say(build_caption(answer, RU))
+    assert "Отбор" not in words
+    assert "Закрытие" not in words
+    assert "Закрытие – день перехода." in say(render_report_text(answer, RU))
+
+
+def test_a_premise_is_the_headline_and_remarks_stand_by_the_total() -> None:
+    answer = make_bars().model_copy(update={"headline": "Не упало: +10 %", "remarks": ("мало данных: Борис Смирнов (1)",)})
+    words = say(build_caption(answer, RU))
+    assert words.startswith("Не упало: +10 %\nВыручка по менеджерам\n")
+    assert "было 186,9 млн)\nмало данных: Борис Смирнов (1)\n\n1. Борис" in words
