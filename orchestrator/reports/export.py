@@ -57,6 +57,7 @@ NAMES: Final = {
     "SchedulePaused": ("Schedule paused", 4),
     "ScheduleResumed": ("Schedule resumed", 3),
     "ScheduleEnded": ("Schedule ended", 2),
+    "BulkFrozen": ("Change of many records proposed", 1),
     "ReportShown": ("Report shown", 1),
     "RecordsShown": ("Records of a report shown", 1),
     "ReminderSet": ("Reminder set", 1),

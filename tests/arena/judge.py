@@ -7,7 +7,7 @@ from tests.arena.cases import Call
 
 _OF_PRODUCT: Final = {"originator_id", "origin_id"}
 """Marks that the product adds to what it makes."""
-_OF_SPEAKER: Final = {"assigned_by_id", "responsible_id", "responsibleid", "created_by"}
+_OF_SPEAKER: Final = {"assigned_by_id", "responsible_id", "responsibleid", "created_by", "author_id"}
 """Whom the product fills in where nobody is named: the person who writes."""
 
 Leaves = Mapping[str, str]

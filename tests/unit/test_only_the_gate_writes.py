@@ -32,6 +32,7 @@ ALLOWED: Final = {
     "orchestrator/gate/call/targets.py": "which other record a call about a link concerns",
     "orchestrator/gate/normalize/merge_multifields.py": "recognizes calls on a record that has phones",
     "orchestrator/domain/bulk.py": "by which call a record of each kind is changed; the gate builds, judges and freezes these calls",
+    "orchestrator/gate/bulk/notes.py": "by which notice the new owners of a hand-over are told; it is judged and frozen with the file",
     "orchestrator/directory/lead_conversion.py": "writes the batch that an engine then proposes to the gate, step by step",
     "orchestrator/performers/reconciliation.py": "how to find the traces of a call whose answer was lost; it sends reads",
     "orchestrator/performers/state_changes.py": "what the state becomes after a call that has been made",

@@ -8,7 +8,7 @@ import pytest
 
 from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call.policy import Caps, Policy, check_policy, load_policy, load_with_places
+from orchestrator.gate.call.policy import BulkLimits, Caps, Policy, check_policy, load_policy, load_with_places
 from orchestrator.gate.call.policy_format import DefinitionRoles
 from orchestrator.gate.decide.refusals import is_listed_host, parse_host
 from tests.unit.gate.gate_kit import ROOT, catalogue
@@ -26,7 +26,8 @@ def test_the_shipped_policy_opens_nothing() -> None:
     A person may read the customers of their open deals, and delete the comments that they wrote.
     """
     rights = {"read_linked_customers": True, "delete_own_comments": True}
-    shipped = Policy(sum_jump=10, caps=Caps(records_per_batch=50, writes_per_day=200), **rights)
+    bulk = BulkLimits(records={"manager": 50, "lead": 500, "admin": 500})
+    shipped = Policy(sum_jump=10, caps=Caps(records_per_batch=50, writes_per_day=200), bulk=bulk, **rights)
     assert load_policy(None) == shipped
     assert load_policy(None).digest == shipped.digest != Policy().digest
     assert check_policy(load_policy(None), catalogue()) == ()
