@@ -28,7 +28,7 @@ from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, b
 from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
-from orchestrator.gate.execute import executor
+from orchestrator.gate.execute.executor import Order, write_unflushed
 from orchestrator.gate.execute.limited import run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
 from orchestrator.gate.preview.call_labels import build_call_label
@@ -179,7 +179,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _replace_card(row, entry, new, deps, ledger)
     order = build_order(effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
     try:
-        done = await run_within_cap(executor.write_unflushed, order, deps, judged.actor, ledger)
+        done = await run_within_cap(write_unflushed, order, deps, judged.actor, ledger)
     except EffectConflict:
         return DecisionResult(notice=OUTDATED)
     except WriteStopped:  # the freeze was switched on just now
@@ -382,10 +382,8 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
     return DecisionResult(outcome=outcome)
 
 
-def build_order(
-    effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = ""
-) -> executor.Order:
-    return executor.Order(
+def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> Order:
+    return Order(
         effect_id=effect_id,
         turn_id=stored.turn_id,
         slot=stored.slot,
