@@ -23,7 +23,7 @@ from orchestrator.analytics.reading import Misunderstood, Reading
 from orchestrator.analytics.stretches import Clock, Stretch, UnclearStretch, align_stretch, find_compared, read_stretch
 from orchestrator.analytics.vocabulary import STRETCHES, TIME_UNITS, Subject
 from orchestrator.analytics.work_subjects import ACTIVITIES, CALL_ACTIVITIES, CALLS, TASKS
-from orchestrator.domain.report import Shown
+from orchestrator.domain.report import FILE, Shown
 from state.stored import JsonObject
 
 SUBJECTS: Final[Mapping[str, Subject]] = {
@@ -39,7 +39,7 @@ _ITEM: Final = re.compile(r"item:([0-9]{1,6})", re.ASCII)
 _IDLE: Final = re.compile(r"([a-z_]+):([0-9]{1,4})", re.ASCII)
 _AHEAD: Final = frozenset({"expected", "deadline"})
 _MOST_TOP: Final = 200
-_SHOWS: Final = ("auto", *get_args(Shown))
+_SHOWS: Final = ("auto", *get_args(Shown), FILE)
 
 
 def read_question(params: object, clock: Clock, facts: Facts) -> Question:
@@ -266,7 +266,7 @@ def _read_rest(settings: JsonObject, question: Question, reading: Reading) -> Qu
         has_classes=_read_flag(settings, "abc", reading),
         is_explained=_read_flag(settings, "explain", reading),
         expects=_read_one_of(settings, "expects", ("fall", "rise"), reading),  # type: ignore[arg-type]
-        show=_read_one_of(settings, "show", _SHOWS, reading) or "auto",  # type: ignore[arg-type]
+        show=_read_one_of(settings, "show", _SHOWS, reading).replace(FILE, "") or "auto",  # type: ignore[arg-type]
     )
     return _read_per(settings.get("per"), _read_at(settings.get("at"), question, reading), reading)
 

@@ -12,6 +12,8 @@ MOST_REPORT_ROWS: Final = 200
 
 Unit = Literal["count", "money", "percent", "days", "hours", "minutes"]
 Shown = Literal["number", "bars", "line", "funnel", "matrix", "table"]
+FILE: Final = "file"
+"""In place of a shape: the report is sent as a table file. Later questions do not keep it."""
 
 
 class ReportMeasure(View):

@@ -126,10 +126,11 @@ def _build_reply_rows(reply: Reply, session: Session, *, key: str) -> list[Outbo
     """In a messenger a report is a message of its own, which its buttons change; the model's words stand with the first."""
     reports = [part for part in reply.parts if isinstance(part, ReportPart)]
     if not reports or not Address.parse(session.key).is_messenger:
-        return [outbox.build_reply_row(session.key, reply, session.now, key=key)]
+        return [outbox.build_reply_row(session.key, _show_without_files(reply), session.now, key=key)]
     others = tuple(part for part in reply.parts if not isinstance(part, ReportPart))
     rest = reply.model_copy(update={"parts": others})
-    words = others if all(isinstance(part, Text) for part in others) and rest.model_copy(update={"parts": ()}).is_empty else ()
+    only_words = all(isinstance(part, Text) for part in others) and rest.model_copy(update={"parts": ()}).is_empty
+    words = others if only_words and not reports[0].is_file else ()
     first = rest.model_copy(update={"parts": ()}) if words else rest
     drawn = [report if number < _MOST_PICTURES else report.model_copy(update={"is_text": True}) for number, report in enumerate(reports)]
     shown = [(*(words if number == 0 else ()), report) for number, report in enumerate(drawn)]
@@ -139,6 +140,12 @@ def _build_reply_rows(reply: Reply, session: Session, *, key: str) -> list[Outbo
         outbox.build_reply_row(session.key, one, session.now, key=build_report_key(report.report_id))
         for one, report in zip(alone, reports, strict=True)
     ]
+
+
+def _show_without_files(reply: Reply) -> Reply:
+    """For doors that send no file with an answer: the numbers themselves."""
+    parts = tuple(part.model_copy(update={"is_file": False}) if isinstance(part, ReportPart) else part for part in reply.parts)
+    return reply.model_copy(update={"parts": parts})
 
 
 def _build_card_row(confirmation_id: str, card_ids: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:

@@ -10,7 +10,7 @@ from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
-from orchestrator.domain.report import ReportAnswer, describe_report
+from orchestrator.domain.report import FILE, ReportAnswer, describe_report
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
 from orchestrator.language.answer_digits import keep_known_numbers
 from state.canonical import hash_text
@@ -88,8 +88,11 @@ async def _record_reports(ctx: TurnContext, work: TurnWork) -> tuple[ReportPart,
         report_id = hash_text(f"{ctx.turn.turn_id}/{report.iteration}/{report.step}")[:12]
         answer = report.answer
         changes = [dict(variant.change) for variant in answer.variants]
-        await ctx.record(ReportShown(report_id=report_id, by=ctx.actor.key, question=dict(answer.question), changes=changes))
-        parts.append(ReportPart(report_id=report_id, answer=answer))
+        question = dict(answer.question)
+        if is_file := question.get("show") == FILE:
+            del question["show"]
+        await ctx.record(ReportShown(report_id=report_id, by=ctx.actor.key, question=question, changes=changes))
+        parts.append(ReportPart(report_id=report_id, answer=answer, is_file=is_file))
     return tuple(parts)
 
 

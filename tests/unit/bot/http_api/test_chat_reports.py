@@ -47,6 +47,15 @@ async def test_a_report_comes_as_numbers_and_as_a_picture(door: Door) -> None:
     assert "Борис" in report["svg"]
 
 
+async def test_a_report_that_was_asked_for_as_a_file_comes_as_numbers(door: Door, asked: list[dict[str, Any]]) -> None:
+    """This door sends no files, and a later question does not ask for one again."""
+    door.world.model.will(reply(step("report", {**QUESTION, "show": "file"}, last=True), text="Вот."))
+    assert len((await door.chat("выручка по менеджерам в файл")).json()["reports"]) == 1
+    door.world.model.will(reply(step("report", {"again": {"period": "@date:этот месяц"}}, last=True), text="Вот."))
+    assert len((await door.chat("а за этот месяц?")).json()["reports"]) == 1
+    assert asked[-1] == {**QUESTION, "period": "@date:этот месяц"}
+
+
 async def test_its_buttons_change_it_and_lead_back(door: Door, asked: list[dict[str, Any]]) -> None:
     """The changed report has the same id and a way back, after which it is as it was."""
     report = await ask(door)
