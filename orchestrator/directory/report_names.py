@@ -7,11 +7,13 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.answers import to_number
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference import Reference
-from orchestrator.language.text import to_visible_line
+from orchestrator.language.text import normalize_text, to_visible_line
+from state.stored import JsonObject
 
 _BOOKS: Final[Mapping[str, str]] = {"source": "SOURCE", "type": "DEAL_TYPE"}
 _FIELD: Final = "field:"
 _LONGEST: Final = 80
+_SIGNS: Final = "<>=!@%"
 
 
 class ReportNames:
@@ -51,5 +53,29 @@ class ReportNames:
             case _:
                 return {}
 
+    async def number_departments(self, question: JsonObject) -> JsonObject:
+        """The question with numbers in place of the names of departments in its filter; a name that is not exactly one stays."""
+        conditions = question.get("filter")
+        if not isinstance(conditions, Mapping) or not any(_is_of_department(key) for key in conditions):
+            return question
+        try:
+            departments = await self._reference.load_departments()
+        except BitrixError:  # a name is then refused as no number
+            return question
+        names = {number: one.name for number, one in departments.items()}
+        numbered = {key: _number(value, names) if _is_of_department(key) else value for key, value in conditions.items()}
+        return {**question, "filter": numbered}
+
     async def find_field_title(self, record: str, field: str) -> str:
         return await self._naming.find_field_title(record, field)
+
+
+def _is_of_department(key: str) -> bool:
+    return key.strip().lstrip(_SIGNS).lower() == "department"
+
+
+def _number(value: object, names: Mapping[int, str]) -> object:
+    if isinstance(value, list):
+        return [_number(one, names) for one in value]
+    fitting = [number for number, name in names.items() if isinstance(value, str) and normalize_text(name) == normalize_text(value)]
+    return fitting[0] if len(fitting) == 1 else value

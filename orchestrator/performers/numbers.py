@@ -5,7 +5,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from bitrix.errors import BitrixError
 from orchestrator.analytics.counting import CountingFailed
@@ -66,6 +66,11 @@ Present = Callable[..., Awaitable[OutcomeView]]
 """Builds the table of a list that was read."""
 
 
+class PortalNames(Names, Protocol):
+    async def number_departments(self, question: JsonObject) -> JsonObject:
+        """The question with numbers in place of the names of departments."""
+
+
 class Numbers:
     """Its keeper begins with the first question: an installation in which nobody asks for numbers reads nothing for them."""
 
@@ -73,7 +78,7 @@ class Numbers:
         self,
         keeper: MirrorKeeper,
         analytics: Analytics,
-        names: Names,
+        names: PortalNames,
         *,
         reads: PortalReader,
         clock: Clock,
@@ -113,7 +118,7 @@ class Numbers:
         if isinstance(mirror, ReportTrouble):
             return mirror
         asker = Asker(clock=self._build_clock(mirror, zone), sees=sees, locale=locale, names=self._names)
-        return await self._analytics.answer(self._keeper.file.path, dict(question), asker)
+        return await self._analytics.answer(self._keeper.file.path, dict(await self._names.number_departments(question)), asker)
 
     async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
         """Those that the person may see now, the newest first. Raises BitrixError."""
