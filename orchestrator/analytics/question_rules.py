@@ -35,13 +35,15 @@ def _find_usual_measure(question: Question) -> str:
 
 
 def _imply_state(question: Question, blame: Blame) -> Question:
-    """A forecast is of open deals, also if the question doesn't say so."""
+    """A forecast is of open deals, also if the question doesn't say so; tasks that are overdue now, of no period, are not done."""
     of_open = [choice.code for choice in question.measures if question.subject.measures[choice.code].of_state == "open"]
     states = {state.code for state in question.states}
     if of_open and states & {"won", "lost", "closed"}:
         blame(f'"{of_open[0]}" is of open records: use "where":"open"')
     elif of_open and "open" in question.subject.states and not states:
         question = replace(question, states=(State("open"),))
+    if question.subject.name == "tasks" and "overdue" in states and question.stretch is None and not states & {"open", "done"}:
+        question = replace(question, states=(*question.states, State("open")))
     if any(group.code == "lost_from" for group in question.groups):
         if states and not states & {"lost", "closed"}:
             blame('"lost_from" is of lost deals: use "where":"lost"')

@@ -179,6 +179,8 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
             for state in question.states
             if state.code in {"no_activity", "repeat"}
         ]
+        states = {state.code for state in question.states}
+        clauses += [definitions.find_sentence(f"{subject}.overdue", locale)] if "overdue" in states and "open" not in states else []
         clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups if group.code in _DEFINED_GROUPS]
     if question.is_back:
         clauses.append(definitions.find_sentence("shapes.back", locale))

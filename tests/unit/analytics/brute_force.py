@@ -110,6 +110,8 @@ class Brute:
             states = ["open"]
         if "lost_from" in (question.get("group_by") or []) and "lost" not in states:
             states = [*states, "lost"]
+        if question["of"] == "tasks" and "overdue" in states and "period" not in question and not {"open", "done"} & set(states):
+            states = [*states, "open"]
         if not all(self.is_in_state(row, *state.partition(":")[::2]) for state in states):
             return False
         if question.get("back") and not self.is_back(row):

@@ -80,6 +80,21 @@ async def test_what_is_expected_today_is_not_overdue_and_an_idle_day_is_a_whole_
     assert await desk.list_records({"of": "deals", "where": "idle:2"}) == (4,)
 
 
+async def test_tasks_overdue_now_are_not_done_and_those_of_a_period_may_be(tmp_path: Path) -> None:
+    """Both say which of them are counted."""
+    deadline, late = at("2026-11-10T12:00:00"), at("2026-11-12T12:00:00")
+    common = {"person": 7, "author": 7, "status": 2, "created": deadline - 86_400, "modified": late, "deadline": deadline}
+    tasks = [{**common, "id": 1, "done": late}, {**common, "id": 2, "done": None}, {**common, "id": 3, "done": deadline}]
+    desk = build_desk(tmp_path, [], task=tasks)
+    now = {"of": "tasks", "where": "overdue"}
+    month = {**now, "period": "@date:ноябрь"}
+    assert await desk.list_records(now) == (2,)
+    assert set(await desk.list_records(month)) == {1, 2}
+    assert await desk.list_records({**now, "where": ["overdue", "done"]}) == (1,)
+    assert (await desk.answer(now)).filter_text == "просроченные; открытые"
+    assert "завершена позже срока или не завершена" in (await desk.answer(month)).definition
+
+
 async def test_a_repeat_customer_bought_before_this_deal_closed(tmp_path: Path) -> None:
     closed = {1: "2026-09-01T10:00:00", 2: "2026-10-01T10:00:00", 3: "2026-10-01T10:00:00"}
     deals = [build_deal(number, semantics="S", company=5 if number < 3 else 6, closed=at(moment)) for number, moment in closed.items()]
