@@ -28,6 +28,18 @@ def find_named_person(texts: Iterable[str], known: Sequence[str]) -> str:
     return next((name for name in names if not _is_known(normalize_text(name), known_words)), "")
 
 
+def is_of_namesakes(name: str, last_name: str, text: str) -> bool:
+    """Each time that `name` stands in the text, another last name follows it: «Кирилл Седов» is not Кирилл Дроздов."""
+    ends = [word.end() for word in _WORD.finditer(text) if is_same_word(normalize_text(word[0]), normalize_text(name))]
+    return bool(ends) and all(_begins_with_other_name(text[end:], last_name) for end in ends)
+
+
+def _begins_with_other_name(rest: str, last_name: str) -> bool:
+    word = _WORD.match(rest, 1) if rest.startswith(" ") else None
+    is_name = word is not None and word[0][0].isupper() and word[0][1:].islower()
+    return word is not None and is_name and not is_same_word(normalize_text(word[0]), normalize_text(last_name))
+
+
 def _list_names(text: str) -> Iterator[str]:
     before = ""
     for match in _WORD.finditer(text):

@@ -29,6 +29,7 @@ from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers, load_staff
 from orchestrator.gate.decide.part_owners import load_wholes
 from orchestrator.gate.decide.signatures import load_sender
+from orchestrator.language.person_mentions import is_of_namesakes
 from orchestrator.language.title_matching import is_mentioned
 from state.stored import JsonObject
 
@@ -188,5 +189,11 @@ async def find_named_people(call: Call, provenance: Provenance, actor: Actor, de
     if provenance.message is None or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
         return frozenset()
     users = (await deps.records.reference.load_users()).items()
-    others = ((number, {user.name, user.last_name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
-    return frozenset(number for number, called in others if any(is_mentioned(name, provenance.person_text) for name in called))
+    text = provenance.person_text
+    others = ((number, user) for number, user in users if number != actor.bitrix_user_id)
+    return frozenset(
+        number
+        for number, user in others
+        if any(name and is_mentioned(name, text) for name in (user.last_name, user.full_name))
+        or (user.name and is_mentioned(user.name, text) and not is_of_namesakes(user.name, user.last_name, text))
+    )
