@@ -26,6 +26,7 @@ from orchestrator.analytics.variants import list_variants
 from orchestrator.analytics.vocabulary import PAST, STRETCHES
 from orchestrator.analytics.wording import (
     build_period,
+    name_code,
     name_dimension,
     name_with_measure,
     write_definition,
@@ -224,9 +225,9 @@ class AnswerBuilder:
 
     def _build_measure(self, column: Column) -> ReportMeasure:
         locale = self.labels.locale
-        label = column.label or (say("measures", column.code, locale) if not column.share_of else "")
+        label = column.label or (name_code(self.question, column.code, locale) if not column.share_of else "")
         if column.share_of:
-            label = say("measures", "share", locale, measure=say("measures", column.share_of, locale))
+            label = say("measures", "share", locale, measure=name_code(self.question, column.share_of, locale))
         currency = self.facts.currency if column.unit == "money" and not self.question.is_in_own_currency else ""
         code = f"share:{column.share_of}" if column.share_of else column.code
         return ReportMeasure(code=code, label=label, unit=column.unit, currency=currency)

@@ -29,13 +29,19 @@ def name_subject(question: Question, locale: Locale) -> str:
     return str(titled[0] if titled else plain[name])
 
 
-def name_measure(choice: MeasureChoice, locale: Locale) -> str:
-    label = say("measures", choice.code, locale)
+def name_measure(question: Question, choice: MeasureChoice, locale: Locale) -> str:
+    label = name_code(question, choice.code, locale)
     return say("measures", "share", locale, measure=label) if choice.is_share else label
 
 
+def name_code(question: Question, code: str, locale: Locale) -> str:
+    """Leads are converted, not won."""
+    own = find_words("measures_of", locale).get(question.subject.name, {})
+    return str(own[code]) if code in own else say("measures", code, locale)
+
+
 def name_with_measure(question: Question, locale: Locale) -> str:
-    return f"{name_subject(question, locale)}: {name_measure(question.measures[0], locale)}"
+    return f"{name_subject(question, locale)}: {name_measure(question, question.measures[0], locale)}"
 
 
 async def write_title(question: Question, labels: Labels) -> str:
@@ -49,7 +55,7 @@ async def write_title(question: Question, labels: Labels) -> str:
         moment = question.at_moment - timedelta(seconds=1)
         subject = say("answer", "at_title", locale, moment=format_date(moment.date(), locale))
     plain = [choice for choice in question.measures if not choice.is_share] or question.measures
-    measures = ", ".join(name_measure(choice, locale) for choice in plain[:2])
+    measures = ", ".join(name_measure(question, choice, locale) for choice in plain[:2])
     by = await _name_groups(question, labels)
     title = f"{subject}: {measures}" + (f" {by}" if by else "")
     if question.funnel is not None:

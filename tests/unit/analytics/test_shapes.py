@@ -248,6 +248,16 @@ async def test_a_reopened_deal_has_not_moved_back(tmp_path: Path) -> None:
     assert read_rows(answer) == {("PREP", "NEW"): (1,)}
 
 
+async def test_leads_are_converted_and_deals_won(desk: Desk) -> None:
+    """A measure is called by what is counted, in its share too."""
+    leads = await desk.answer({"of": "leads", "measures": ["won", "share:won"]})
+    assert [measure.label for measure in leads.measures] == ["сконвертировано", "доля (сконвертировано)"]
+    assert leads.title == "Лиды: сконвертировано"
+    deals = await desk.answer({"of": "deals", "where": "closed", "measures": ["won", "days_to_close", "median_days_to_close"]})
+    assert deals.measures[0].label == "выиграно"
+    assert "дни — в среднем от создания до закрытия; дни — от создания до закрытия" in deals.definition
+
+
 async def test_a_rate_of_few_says_so(tmp_path: Path) -> None:
     desk = build_desk(tmp_path, [build_won(1, 1), build_deal(2, semantics="F", stage="LOSE", closed=at("2026-11-09T10:00:00"))])
     answer = await desk.answer({"of": "deals", "where": "closed", "period": NOVEMBER, "measures": ["win_rate"]})
