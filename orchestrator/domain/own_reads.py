@@ -21,6 +21,8 @@ OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS, REPORT})
 class HelpTexts:
     examples: Mapping[str, JsonObject] = field(default_factory=dict)
     samples: Mapping[str, object] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
+    """Of steps that are no methods of the portal."""
 
 
 NOT_SHOWN = "(text)"

@@ -33,6 +33,8 @@ _SHOWN_NAME: Final = 100
 
 def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str | None:
     """For no method, name those that begin so; None if there is none."""
+    if (step := texts.steps.get(name.strip().lower())) is not None:
+        return step
     method = catalogue.find(name)
     if method is not None:
         return "\n".join(_describe(method, catalogue.entities.get(method.entity), policy, texts))

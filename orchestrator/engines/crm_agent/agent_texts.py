@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import yaml
+from pydantic import Field
 
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.frozen import Frozen
@@ -47,11 +48,12 @@ class Example(Frozen):
 
 
 class MethodTexts(Frozen):
-    """methods.yaml: samples are by kind of field and by parameter."""
+    """methods.yaml: samples are by kind of field and by parameter, steps are those of code."""
 
     front: dict[str, str]
     unnamed: tuple[str, ...] = ()
     samples: dict[str, object]
+    steps: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,7 @@ class AgentTexts:
     def help(self) -> HelpTexts:
         steps = [step for example in self.examples for step in example.blocks.steps]
         worked: Mapping[str, JsonObject] = {step.method: step.params for step in reversed(steps)}
-        return HelpTexts(examples=worked, samples=self.methods.samples)
+        return HelpTexts(examples=worked, samples=self.methods.samples, steps=self.methods.steps)
 
 
 def load_agent_texts(folder: Path = FOLDER) -> AgentTexts:

@@ -63,6 +63,12 @@ def test_every_method_has_a_help_of_bounded_size(name: str) -> None:
     assert len(text) < 5_000
 
 
+def test_it_tells_of_the_report_what_the_prompt_has_no_room_for() -> None:
+    """It is no method of the portal, and asked for all the same."""
+    assert told("report").startswith("report: code counts")
+    assert "show: file (Excel)" in told(" Report ")
+
+
 async def test_an_unknown_name_is_an_error_that_gives_the_nearest(tmp_path: Path) -> None:
     """Not an answer; and the person, who never asked for help, is not told."""
     async with a_world(tmp_path) as world:
