@@ -12,6 +12,7 @@ from orchestrator.analytics.columns import (
     add_person_plans,
     classify_rows,
     fill_shares,
+    is_unfinished,
     list_columns,
     list_quotient_columns,
 )
@@ -83,8 +84,8 @@ class AnswerBuilder:
             total=self._build_joined_cells(columns, shaped.total),
             groups=shaped.groups,
             records=shaped.total.records,
-            period=build_period(question.stretch, clock, locale) if question.stretch else None,
-            compared=build_period(question.compared, clock, locale) if question.compared else None,
+            period=build_period(question.stretch, question, clock, locale) if question.stretch else None,
+            compared=build_period(question.compared, question, clock, locale) if question.compared else None,
             plan=self._build_plan(columns, findings),
             causes=await self._list_causes(columns, findings),
             definition=await write_definition(question, self.scope.definitions, self.labels),
@@ -133,7 +134,7 @@ class AnswerBuilder:
                 keys=row.keys,
                 labels=label,
                 cells=self._build_cells(columns, row),
-                is_unfinished=self._is_unfinished(row),
+                is_unfinished=is_unfinished(self.question, row.keys, self.scope.clock.today),
                 records=row.records,
             )
             for row, label in zip(page, names, strict=True)
@@ -197,15 +198,6 @@ class AnswerBuilder:
             and self.question.top is None
             and (self.question.at_unit is not None or (first is not None and first.unit in STRETCHES))
         )
-
-    def _is_unfinished(self, row: Found) -> bool:
-        if self.question.at_unit is not None:
-            return find_days(self.question.at_unit, row.keys[0] or "")[0] > self.scope.clock.today
-        for group, key in zip(self.question.groups, row.keys, strict=False):
-            if group.unit in STRETCHES and group.unit is not None and key and key != PAST:
-                first, stop = find_days(group.unit, key)
-                return first <= self.scope.clock.today < stop
-        return False
 
     def _build_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
         before: Sequence[Number] = row.before or [None] * len(columns)

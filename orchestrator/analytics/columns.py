@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final
 
 from orchestrator.analytics.facts import Stage
 from orchestrator.analytics.findings import Findings, Found, Number
 from orchestrator.analytics.question import MeasureChoice, Question
+from orchestrator.analytics.stretches import find_days
+from orchestrator.analytics.vocabulary import AHEAD, PAST, STRETCHES
 from orchestrator.domain.report import Unit
 
 _A_CLASS: Final = 80
@@ -202,3 +205,16 @@ def _run_up(by_unit: Mapping[str, tuple[int, int]], moments: Sequence[str]) -> l
 
 def _choose_states(question: Question, state: tuple[int, int]) -> tuple[Number, ...]:
     return tuple(state[0] if choice.code == "count" else state[1] for choice in question.measures)
+
+
+def is_unfinished(question: Question, keys: Sequence[str | None], today: date) -> bool:
+    """Whether the stretch of time of a row is not over yet; one of what lies ahead is shown whole."""
+    if question.by in AHEAD:
+        return False
+    if question.at_unit is not None:
+        return find_days(question.at_unit, keys[0] or "")[0] > today
+    for group, key in zip(question.groups, keys, strict=False):
+        if group.unit in STRETCHES and group.unit is not None and key and key != PAST:
+            first, stop = find_days(group.unit, key)
+            return first <= today < stop
+    return False

@@ -15,11 +15,10 @@ from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.question import Condition, Group, Question
 from orchestrator.analytics.statements import Statement
 from orchestrator.analytics.stretches import Clock, Stretch, list_offsets
-from orchestrator.analytics.vocabulary import PAST, STRETCHES, Field, Measure, Subject, TimeUnit
+from orchestrator.analytics.vocabulary import AHEAD, PAST, STRETCHES, Field, Measure, Subject, TimeUnit
 
 Keys = Sequence[str | None]
 _FIRST_YEAR: Final = 2000
-_AHEAD: Final = frozenset({"expected", "deadline"})
 """Dates that lie ahead: a period of them is not cut at the present."""
 
 
@@ -112,7 +111,7 @@ class _Builder:
         if time.kind == "day":
             ends = [(">=", stretch.first_day), ("<", stretch.stop_day)]
             return [f"{time.sql} {sign} {self.bind(day)}" for sign, day in ends if day]
-        is_cut = self.question.by not in _AHEAD
+        is_cut = self.question.by not in AHEAD
         first, stop = stretch.find_bounds(self.scope.clock, is_cut=is_cut)
         return [f"{time.sql} {sign} {self.bind(second)}" for sign, second in ((">=", first), ("<", stop)) if second is not None]
 

@@ -21,7 +21,7 @@ from orchestrator.analytics.question import MOST_GROUPS, MOST_MEASURES, Group, M
 from orchestrator.analytics.question_rules import apply_rules
 from orchestrator.analytics.reading import Misunderstood, Reading
 from orchestrator.analytics.stretches import Clock, Stretch, UnclearStretch, align_stretch, find_compared, read_stretch
-from orchestrator.analytics.vocabulary import STRETCHES, TIME_UNITS, Subject
+from orchestrator.analytics.vocabulary import AHEAD, STRETCHES, TIME_UNITS, Subject
 from orchestrator.analytics.work_subjects import ACTIVITIES, CALL_ACTIVITIES, CALLS, TASKS
 from orchestrator.domain.report import FILE, Shown
 from state.stored import JsonObject
@@ -37,7 +37,6 @@ VARIANTS: Final = frozenset({"avg_with_zeros", "median_with_zeros", "weighted_by
 """Readings that only the owner chooses."""
 _ITEM: Final = re.compile(r"item:([0-9]{1,6})", re.ASCII)
 _IDLE: Final = re.compile(r"([a-z_]+):([0-9]{1,4})", re.ASCII)
-_AHEAD: Final = frozenset({"expected", "deadline"})
 _MOST_TOP: Final = 200
 _SHOWS: Final = ("auto", *get_args(Shown), FILE)
 
@@ -222,7 +221,7 @@ def _read_stretch(words: object, key: str, by: str, reading: Reading) -> Stretch
     if words is None:
         return None
     try:
-        return read_stretch(words, reading.clock, "ahead" if by in _AHEAD else "back")
+        return read_stretch(words, reading.clock, "ahead" if by in AHEAD else "back")
     except UnclearStretch as unclear:
         reading.blame(f'"{key}": {unclear}')
         reading.period = words if isinstance(words, str) else ""

@@ -20,6 +20,8 @@ STRETCHES: Final[tuple[TimeUnit, ...]] = ("day", "week", "month", "quarter", "ye
 """Units whose groups follow one another."""
 PAST: Final = "past"
 """The group of expected dates that are over."""
+AHEAD: Final = frozenset({"expected", "deadline"})
+"""Times that lie ahead: a period of them is not cut at today."""
 SECONDS_A_DAY: Final = 86_400
 
 

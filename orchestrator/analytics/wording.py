@@ -10,6 +10,7 @@ from orchestrator.analytics.formatting import NumberFormat, format_date, format_
 from orchestrator.analytics.labels import Labels
 from orchestrator.analytics.question import MeasureChoice, Question
 from orchestrator.analytics.stretches import Clock, Stretch, find_unit_of
+from orchestrator.analytics.vocabulary import AHEAD
 from orchestrator.analytics.words import find_words, say
 from orchestrator.domain.report import ReportPeriod, Unit
 from orchestrator.language.text import Locale
@@ -89,12 +90,12 @@ async def name_dimension(question: Question, place: int, labels: Labels) -> str:
     return say("dimensions", group.unit or group.code, labels.locale)
 
 
-def build_period(stretch: Stretch, clock: Clock, locale: Locale) -> ReportPeriod:
-    is_unfinished = stretch.is_unfinished(clock)
+def build_period(stretch: Stretch, question: Question, clock: Clock, locale: Locale) -> ReportPeriod:
+    is_unfinished = stretch.is_unfinished(clock) and question.by not in AHEAD
     first = stretch.start.date() if stretch.start else None
     stop = date.fromisoformat(stretch.stop_day) if stretch.end else None
     last = stop - DAY if stop else clock.today
-    text = _write_days(first, stop, stretch, clock, locale)
+    text = _write_days(first, stop, stretch, clock, locale, is_cut=is_unfinished)
     return ReportPeriod(
         first=first.isoformat() if first else "",
         last=(min(last, clock.today) if is_unfinished else last).isoformat(),
@@ -103,7 +104,7 @@ def build_period(stretch: Stretch, clock: Clock, locale: Locale) -> ReportPeriod
     )
 
 
-def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: Clock, locale: Locale) -> str:
+def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: Clock, locale: Locale, *, is_cut: bool) -> str:
     if first is None:
         return say("periods", "to", locale, last=format_date((stop or clock.today) - DAY, locale))
     if stop is None:
@@ -118,7 +119,7 @@ def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: 
         return say("periods", "half", locale, number=1 if first.month == 1 else 2, year=first.year)
     if count == 1 and unit == "years":
         return say("periods", "year", locale, year=first.year)
-    if stretch.is_unfinished(clock):
+    if is_cut:
         last = min(last, clock.today)
     if first == last:
         return format_date(first, locale)
@@ -130,11 +131,11 @@ def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: 
 def write_subtitle(question: Question, clock: Clock, locale: Locale) -> str:
     parts = []
     if question.stretch is not None:
-        parts.append(build_period(question.stretch, clock, locale).text)
+        parts.append(build_period(question.stretch, question, clock, locale).text)
         if question.stretch.is_choice:
             parts.append(say("answer", "several", locale))
     if question.compared is not None:
-        parts.append(say("answer", "compared", locale, period=build_period(question.compared, clock, locale).text))
+        parts.append(say("answer", "compared", locale, period=build_period(question.compared, question, clock, locale).text))
     return "; ".join(parts)
 
 

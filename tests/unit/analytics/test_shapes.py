@@ -229,6 +229,18 @@ async def test_what_should_have_come_is_told_apart_from_what_will(tmp_path: Path
     assert answer.filter_text == "открытые"
 
 
+async def test_what_is_to_come_is_not_cut_at_today(tmp_path: Path) -> None:
+    """Neither the period nor its present month ends today."""
+    desk = build_desk(tmp_path, [build_deal(1, expected="2026-11-28"), build_deal(2, expected="2026-12-05")])
+    answer = await desk.answer({"of": "deals", "where": "open", "by": "expected", "period": "@date:до конца года", "group_by": "month"})
+    assert answer.subtitle == "по 31 декабря 2026"
+    assert answer.period is not None
+    assert answer.period.last == "2026-12-31"
+    assert [row.is_unfinished for row in answer.rows] == [False, False]
+    created = await desk.answer({"of": "deals", "period": "@date:этот месяц", "group_by": "week"})
+    assert created.subtitle == "ноябрь 2026, по сегодня"
+
+
 async def test_a_reopened_deal_has_not_moved_back(tmp_path: Path) -> None:
     def move(number: int, stage: str, came_from: str) -> dict[str, Any]:
         return {
