@@ -135,9 +135,10 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
         lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
     if table.columns:
         lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
-    code = ("list-total" if table.total > count and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
-    code = "list-page" if table.first > 1 else code
-    foot = tr.translate(code, shown=count, total=table.total, sum=table.sum_text, first=table.first, last=table.first + count - 1)
+    code = "list-total" if table.total > count and not table.is_grouped else "list-first" if table.fitting else "list-all"
+    code = "list-page" if table.first > 1 else code + ("-sum" if table.sum_text else "")
+    numbers = {"shown": count, "total": table.total, "fitting": table.fitting, "first": table.first, "last": table.first + count - 1}
+    foot = tr.translate(code, sum=table.sum_text, **numbers)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 
 

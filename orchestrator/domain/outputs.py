@@ -63,6 +63,8 @@ class Table(View):
     kind: Literal["table"] = "table"
     rows: tuple[Row, ...] = ()
     total: int = 0
+    fitting: int = 0
+    """So many records fit, if only the first were asked for: `total` and the sum are those of the first."""
     sum_text: str = ""
     columns: tuple[str, ...] = ()
     heading: str = ""

@@ -335,6 +335,8 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
         work.add_texts([*list_texts(seen.rows), seen.text, *(passage.text for passage in seen.passages)])
     if seen.table is not None:
         table = seen.table.model_copy(update={"first": page.first}) if page else seen.table
+        if read_as.limit and (outcome.total or 0) > table.total:
+            table = table.model_copy(update={"fitting": outcome.total})
         if page is None or table.rows:
             work.lists[work.iteration, number] = ReadList(
                 outcome=wanted_rows if read_as.limit else outcome, table=table, source=read_as.source
