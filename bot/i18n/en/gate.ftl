@@ -501,7 +501,7 @@ gate-more-than-ordered = { $changes } changes at once: check each
 gate-beside = Together with the rest of this answer
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The bot itself chose record No. { $id }
-reason-record-unnamed = The bot itself chose the record “{ $title }”
+reason-record-unnamed = The bot itself chose the record “{ $title }” No. { $id }
 gate-compared = By the request: { $fits ->
     [none] {""}
    *[other] { $fits } ✓

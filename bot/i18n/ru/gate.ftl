@@ -524,7 +524,7 @@ gate-more-than-ordered = Изменений сразу { $changes }: прове�
 gate-beside = Вместе с остальным из этого ответа
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = Бот сам выбрал запись №{ $id }
-reason-record-unnamed = Бот сам выбрал запись «{ $title }»
+reason-record-unnamed = Бот сам выбрал запись «{ $title }» №{ $id }
 gate-compared = По просьбе: { $fits ->
     [none] {""}
    *[other] { $fits } ✓

@@ -43,8 +43,8 @@ def shown(reasons: tuple[Notice, ...], *, lines: list[dict[str, str]] | None = N
 
 async def test_a_record_is_told_by_its_title_and_otherwise_by_its_number() -> None:
     """A portal that is away or a kind that cannot be read leaves the number; the reason itself is never lost."""
-    assert "Бот сам выбрал запись «Поставка „Ромашка“»" in shown(await named(unnamed("deal", 481)))
-    assert "The bot itself chose the record “Поставка „Ромашка“”" in shown(await named(unnamed("deal", 481)), english=True)
+    assert "Бот сам выбрал запись «Поставка „Ромашка“» №481" in shown(await named(unnamed("deal", 481)))
+    assert "The bot itself chose the record “Поставка „Ромашка“” No. 481" in shown(await named(unnamed("deal", 481)), english=True)
     for entity, number in (("contact", 43), ("odd", 481), ("deal", 5)):
         assert f"Бот сам выбрал запись №{number}" in shown(await named(unnamed(entity, number)))
 

@@ -169,4 +169,4 @@ def test_records_that_the_request_does_not_name_make_one_reason() -> None:
     ]
     text = shown(a_card(reasons=reasons))
     assert text.count("Бот сам выбрал") == 1
-    assert "Бот сам выбрал запись «Ромашка» и ещё 2" in text
+    assert "Бот сам выбрал запись «Ромашка» №1 и ещё 2" in text
