@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from bot.cli.ask_face import ASK_FACE
@@ -18,7 +17,6 @@ from bot.monitoring.reachability import ReachabilityTracker
 from bot.plugins.loading import list_offering, note_fault
 from bot.settings.model_plan import ProviderSpec
 from bot.settings.settings import Settings
-from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.bulk import feature as bulk
@@ -95,13 +93,13 @@ def build_features(
         kind, _, number = target.rpartition(":")
         return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    agenda, workdays = partial(load_agenda, reads, naming), load_workdays(DATA / "holidays.yaml")
+    workdays = load_workdays(DATA / "holidays.yaml")
     ear = VoiceInput(files=files, transcriber=models.transcriber) if files else None
     watcher = PortalWatcher(reads, naming, store, installation.clock, audience=people.audience, present=people.refresh_actor)
     registry = PeopleContext(staff=members, employees=portal.employees) if members else None
     retention = timedelta(days=installation.settings.run_retention_days)
     others = merge_features(
-        daily.build_feature(agenda, url_of, people=members or Nobody(), workdays=workdays),
+        daily.build_feature(outside.day, url_of, people=members or Nobody(), workdays=workdays),
         console.build_feature(people.sign_link),
         cards.build_feature(reads.catalogue, reads.reference, store, find_pending_elsewhere),
         leads.build_feature(store, members),

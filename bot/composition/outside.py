@@ -12,12 +12,14 @@ from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.settings import Settings
+from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.bulk import BULK
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import OddAddress, is_listed, parse_address
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.shared.file_access import Download, Downloaded, ReadFile
+from orchestrator.features.daily.day_view import DayView
 from orchestrator.features.history.pages import HistoryData, HistoryReader
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http import may_be_fetched
@@ -27,7 +29,7 @@ from orchestrator.performers.bulk import BulkPerformer, PortalBulkFiles
 from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
-from orchestrator.performers.knowledge import KnowledgePerformer
+from orchestrator.performers.knowledge import KnowledgePerformer, KnowledgeRooms
 from orchestrator.performers.numbers import Numbers
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
@@ -58,6 +60,7 @@ class Outside:
     download: Download
     numbers: Numbers
     bulk: BulkFiles
+    day: DayView
     shelf: DocumentShelf | None = None
     """None if documents are not in this process."""
 
@@ -86,11 +89,17 @@ def build_outside(
         may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts),
     )
     numbers = build_numbers(installation, portal)
+    day = DayView(
+        agenda=partial(load_agenda, portal.reads, portal.naming),
+        staff=portal.employees.list_working,
+        present=people.refresh_actor,
+        clock=installation.clock,
+    )
     performers: dict[str, Performer] = {
         "bitrix": BitrixPerformer(portal.client, portal.reads),
         BULK: BulkPerformer(installation.store, installation.clock),
         "http": http,
-        "knowledge": _build_knowledge(installation, portal, people, documents, numbers),
+        "knowledge": _build_knowledge(installation, portal, people, KnowledgeRooms(documents=documents, reports=numbers, days=day)),
         **_build_mongo(settings),
         **_build_files(installation, people, folder),
     }
@@ -102,6 +111,7 @@ def build_outside(
         download=build_downloader(http, policies),
         numbers=numbers,
         bulk=PortalBulkFiles(installation.store, portal.reads),
+        day=day,
         shelf=shelf,
     )
 
@@ -111,10 +121,10 @@ def build_schedule_performer(installation: Installation, people: People, engines
     return SchedulePerformer(installation.store, installation.clock, checker, find_title)
 
 
-def _build_knowledge(installation: Installation, portal: Portal, people: People, documents: DocumentClient, numbers: Numbers) -> Performer:
+def _build_knowledge(installation: Installation, portal: Portal, people: People, rooms: KnowledgeRooms) -> Performer:
     sources = HistoryData(catalogue=installation.catalogue, names=portal.naming, records=portal.reads)
     histories = HistoryReader(installation.store, sources, installation.clock, people.refresh_actor)
-    return KnowledgePerformer(installation.catalogue, installation.policies, installation.texts.help, histories, documents, numbers)
+    return KnowledgePerformer(installation.catalogue, installation.policies, installation.texts.help, histories, rooms)
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:

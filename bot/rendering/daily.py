@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
 from bot.rendering.headings import render_heading
-from bot.rendering.replies import render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from bot.rendering.tables import render_table
 from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_day
@@ -93,6 +93,7 @@ def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
     day = date.fromisoformat(body.day)
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""
     blocks = [format_bold(title)] if title else []
+    blocks.append(_render_team(body.team, tr))
     for section in body.sections:
         name = tr.translate_notice(Notice(code=section.code))
         table = section.table.model_copy(update={"rows": section.table.rows[:ROWS]})  # sorted by urgency; the footer tells the total
@@ -100,8 +101,7 @@ def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
     if body.without_user:
         blocks.append(build_spans(tr.translate("no-bitrix-user")))
     elif not body.sections and not body.unread:
-        blocks.append(build_spans(tr.translate("daily-free")))
-    blocks.append(_render_team(body.team, tr))
+        blocks.append(build_spans(tr.translate("daily-free-own" if body.team else "daily-free")))
     if body.unread:
         blocks.append(
             build_spans(tr.translate("daily-unread", lists=", ".join(quote(tr.translate(code), tr.locale) for code in body.unread)))
@@ -112,15 +112,13 @@ def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
 
 
 def _render_team(lines: Sequence[TeamLine], tr: Translator) -> Spans:
+    """All of them in the first line."""
     if not lines:
         return ()
-    rows = [
-        build_spans("• ", line.name, ": ", _render_team_numbers(line, tr))
-        if line.name
-        else build_spans(tr.translate("daily-team-all"), " ", _render_team_numbers(line, tr))
-        for line in lines
-    ]
-    return build_spans(format_bold(tr.translate("today-team")), "\n", join_blocks(rows, "\n"))
+    whole = next((line for line in lines if not line.name), lines[-1])
+    head = build_spans(format_bold(f"{tr.translate('today-team')}:"), " ", _render_team_numbers(whole, tr))
+    rows = [build_spans("• ", line.name, ": ", _render_team_numbers(line, tr)) for line in lines if line.name]
+    return join_blocks([head, *rows], "\n")
 
 
 def _render_team_numbers(line: TeamLine, tr: Translator) -> str:

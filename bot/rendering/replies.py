@@ -4,14 +4,15 @@ from itertools import groupby
 
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
+from bot.rendering.daily import render_daily
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.report_caption import render_report_text
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from bot.rendering.tables import MAX_ROWS, render_table
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Passage, Reply, ReplyPart, ReportPart, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, Text
 
-MAX_ROWS = MOST_ROWS
 _PLAIN = frozenset(
     {
         "chosen",
@@ -113,6 +114,8 @@ def _render_part(part: ReplyPart, reply: Reply, tr: Translator, first: int) -> S
             return render_passage(part)
         case ReportPart():
             return render_report_text(part.answer, tr)
+        case DayPart():
+            return render_daily(part.body, tr)
         case _:
             return render_table(part, tr, first=first)
 
@@ -121,25 +124,6 @@ def render_passage(passage: Passage) -> Spans:
     """Nothing in the quoted passage can be tapped."""
     title = Span(passage.title, "bold", is_foreign=True)
     return build_spans(title, "\n" if passage.title and passage.text else "", Span(passage.text, "quote", is_foreign=True))
-
-
-def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """Above `MAX_ROWS` only `first` rows."""
-    if not table.rows:
-        return build_spans(tr.translate("list-empty"))
-    count = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
-    lines: list[Spans] = []
-    for number, row in enumerate(table.rows[:count], start=table.first):
-        title, dot, rest = row.label.partition(" · ")
-        cells = "".join(f" · {cell}" for cell in row.cells)
-        lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
-    if table.columns:
-        lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
-    code = "list-total" if table.total > count and not table.is_grouped else "list-first" if table.fitting else "list-all"
-    code = "list-page" if table.first > 1 else code + ("-sum" if table.sum_text else "")
-    numbers = {"shown": count, "total": table.total, "fitting": table.fitting, "first": table.first, "last": table.first + count - 1}
-    foot = tr.translate(code, sum=table.sum_text, **numbers)
-    return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 
 
 def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:

@@ -1,8 +1,8 @@
-"""The agenda of `/today` and the morning message: what is overdue, due today, closing within a week, or idle for a week."""
+"""A person's day, for `/today`, the same asked in words, and the morning message; for a lead the numbers of the team."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -10,43 +10,30 @@ from zoneinfo import ZoneInfo
 from bitrix.bulk.lists import extract_rows
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
-from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.errors import BitrixError, OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
 from bitrix.masking import mask
-from orchestrator.directory.labels import LINE, parse_amount
+from orchestrator.directory.agenda_lists import COUNTED, NEXT_STEP, DayList, EventTime, build_day_lists, choose_events
+from orchestrator.directory.labels import LINE, SEPARATOR, format_row_label, parse_amount
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.next_steps import find_planned
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.message_views import TeamLine
 from orchestrator.domain.outputs import Notice, Row, Table
-from orchestrator.language.date_format import format_day, parse_portal_date, to_bitrix_date, to_bitrix_datetime
+from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum_short
 from orchestrator.language.time_zones import parse_moment
 from state.canonical import to_storable
 from state.stored import JsonObject
 
-IDLE: Final = timedelta(days=7)
-AHEAD: Final = timedelta(days=7)
 MOST: Final = 500
 """Rows of one list that are read; a longer list shows no sum."""
 TEAM: Final = 10
-_DONE: Final = 5
 _SINCE: Final = load_lexicon("records").read_titles("no_change_since")
-_METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
-_OWNER: Final = {"task": "RESPONSIBLE_ID", "deal": "ASSIGNED_BY_ID"}
-_SELECT: Final = {
-    "task": ("ID", "TITLE", "STATUS", "DEADLINE"),
-    "deal": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "CLOSEDATE", "DATE_MODIFY"),
-}
-_TEAM_NUMBERS: Final = {
-    "today-overdue-deals": "overdue",
-    "today-overdue": "overdue",
-    "today-tasks": "due",
-    "today-closing": "closing",
-    "today-idle": "idle",
-}
-"""Heading code of a list → field of TeamLine."""
+_OWNERS: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company"}
+"""The records to which activities belong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +47,6 @@ class Agenda:
     """The person's Bitrix24 user is unknown, so an empty agenda does not mean an empty day."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _List:
-    code: str
-    entity: str
-    filter: Mapping[str, object]
-    date: str
-
-    def build_command(self, key: str, owner: int | Sequence[int], *, select: Sequence[str]) -> Command:
-        conditions = {_OWNER[self.entity]: owner, **self.filter}
-        params = {"filter": conditions, "select": list(select), "order": {self.date: "ASC", "ID": "ASC"}}
-        return Command(key=key, method=_METHODS[self.entity], params=params)
-
-
 async def load_agenda(
     reads: PortalReader,
     naming: Naming,
@@ -84,56 +58,33 @@ async def load_agenda(
 ) -> Agenda:
     """An actor without a Bitrix24 user gets no lists. May raise BitrixError."""
     me = actor.bitrix_user_id
-    lists = _build_lists(now.astimezone(ZoneInfo(actor.time_zone)))
-    sections: list[tuple[Notice, Table]] = []
+    lists = build_day_lists(now.astimezone(ZoneInfo(actor.time_zone)))
+    view = _ViewContext(reads=reads, naming=naming, actor=actor, now=now, priority=priority)
+    sections: dict[str, Table] = {}
     unread: list[str] = []
     if me is not None:
-        commands = [agenda_list.build_command(agenda_list.code, me, select=_SELECT[agenda_list.entity]) for agenda_list in lists]
+        commands = [day_list.build_command(f"l{place}", me) for place, day_list in enumerate(lists)]
         outcomes = await _read_batch(reads, commands, priority)
-        for agenda_list, command, outcome in zip(lists, commands, outcomes, strict=True):
-            if outcome.status != "success":
-                unread.append(agenda_list.code)
-                continue
-            table = await _build_table(
-                agenda_list, command, outcome, _ViewContext(reads=reads, naming=naming, actor=actor, now=now, priority=priority)
-            )
-            if table.rows:
-                sections.append((Notice(code=agenda_list.code), table))
-    numbers = await _count_team(reads, naming, lists, [user for user in team if user != me], priority)
+        for day_list, command, outcome in zip(lists, commands, outcomes, strict=True):
+            table = await _try_build(day_list, command, outcome, view)
+            if table is None:
+                unread.append(day_list.code)
+            elif table.rows:
+                sections[day_list.code] = _join(sections.get(day_list.code), table)
+    counted = [day_list for day_list in lists if day_list.code in COUNTED]
+    numbers = await _count_team(reads, naming, counted, [user for user in team if user != me], priority)
     if numbers is None:
         unread.append("today-team")
-    return Agenda(sections=tuple(sections), team=numbers or (), unread=tuple(unread), without_user=me is None)
+    shown = tuple((Notice(code=code), table) for code, table in sections.items())
+    return Agenda(sections=shown, team=numbers or (), unread=tuple(dict.fromkeys(unread)), without_user=me is None)
 
 
-def _build_lists(here: datetime) -> tuple[_List, ...]:
-    day = here.date()
-    tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
-    idle = to_bitrix_datetime(here - IDLE)
-    open_task = {"<REAL_STATUS": _DONE}
-    open_deal = {"CLOSED": "N"}
-    closing = {**open_deal, ">=CLOSEDATE": to_bitrix_date(day), "<=CLOSEDATE": to_bitrix_date(day + AHEAD)}
-    return (
-        _List(code="today-overdue-deals", entity="deal", filter={**open_deal, "<CLOSEDATE": to_bitrix_date(day)}, date="CLOSEDATE"),
-        _List(code="today-overdue", entity="task", filter={**open_task, "<DEADLINE": to_bitrix_datetime(here)}, date="DEADLINE"),
-        _List(
-            code="today-tasks",
-            entity="task",
-            filter={**open_task, ">=DEADLINE": to_bitrix_datetime(here), "<DEADLINE": to_bitrix_datetime(tomorrow)},
-            date="DEADLINE",
-        ),
-        _List(code="today-closing", entity="deal", filter=closing, date="CLOSEDATE"),
-        _List(
-            code="today-idle",
-            entity="deal",
-            filter={
-                **open_deal,
-                "<DATE_MODIFY": idle,
-                "<LAST_ACTIVITY_TIME": idle,
-                ">=CLOSEDATE": to_bitrix_date(day),
-            },  # overdue deals are in a list of their own
-            date="DATE_MODIFY",
-        ),
-    )
+def _join(first: Table | None, second: Table) -> Table:
+    """Two lists under one heading."""
+    if first is None:
+        return second
+    rows = (*first.rows, *second.rows)
+    return first.model_copy(update={"rows": rows, "total": first.total + second.total})
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
@@ -157,70 +108,120 @@ class _ViewContext:
     priority: Priority
 
 
-async def _build_table(agenda_list: _List, command: Command, outcome: CommandOutcome, view_context: _ViewContext) -> Table:
+async def _try_build(day_list: DayList, command: Command, outcome: CommandOutcome, view: _ViewContext) -> Table | None:
+    """None if the portal does not show the list."""
+    if outcome.status != "success":
+        return None
+    if day_list.entity == "event":
+        return await _build_events(outcome, view)
+    if day_list.code != NEXT_STEP:
+        return await _build_table(day_list, command, outcome, view)
+    if (outcome.total or 0) > MOST:  # a count of a part would be taken for the whole
+        return None
+    try:
+        return await _build_table(day_list, command, outcome, view)
+    except BitrixError:  # the activities of the deals are asked for apart
+        return None
+
+
+async def _build_events(outcome: CommandOutcome, view: _ViewContext) -> Table:
+    here = view.now.astimezone(ZoneInfo(view.actor.time_zone))
+    rows = [to_storable(row) for row in extract_rows(outcome.result)]
+    events = choose_events(rows, here, await view.naming.load_portal_zone())
+    built_rows = tuple(
+        Row(label=SEPARATOR.join(filter(None, (mask(format_row_label(row, view.actor.locale)), _format_span(at, here)))))
+        for row, at in events
+    )
+    return Table(rows=built_rows, total=len(built_rows), is_prose=True)
+
+
+def _format_span(at: EventTime, here: datetime) -> str:
+    """«10:00–11:30»; what began earlier has only its end."""
+    if not at.has_hour:
+        return ""
+    start = f"{at.start:%H:%M}" if at.start.date() == here.date() else ""
+    end = f"{at.end:%H:%M}" if at.end.date() == here.date() and at.end > at.start else ""
+    return f"{start}–{end}" if end else start
+
+
+async def _build_table(day_list: DayList, command: Command, outcome: CommandOutcome, view: _ViewContext) -> Table:
     """The total counts the whole list; a sum is shown for deals, and only if all rows were read."""
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)
     if total > len(rows):
-        reads = view_context.reads
-        pages = await read_first_rows(reads.client, command.method, command.params, max_rows=MOST, priority=view_context.priority)
+        pages = await read_first_rows(view.reads.client, command.method, command.params, max_rows=MOST, priority=view.priority)
         rows, total = [to_storable(row) for row in pages.rows], max(total, pages.total or 0)
-    built_rows = [await _build_row(agenda_list, row, view_context) for row in rows]
-    sums = await _format_sums(rows, view_context) if agenda_list.entity == "deal" and total <= len(rows) else ""
-    return Table(rows=tuple(built_rows), total=max(total, len(built_rows)), sum_text=sums)
+    if day_list.code == NEXT_STEP:
+        planned = await find_planned(view.reads, [_read_id(row) for row in rows], priority=view.priority)
+        rows = [row for row in rows if _read_id(row) not in planned]
+        total = len(rows)
+    built_rows = [await _build_row(day_list, row, view) for row in rows]
+    sums = await _format_sums(rows, view) if day_list.entity == "deal" and total <= len(rows) else ""
+    is_prose = day_list.entity == "activity"
+    return Table(rows=tuple(built_rows), total=max(total, len(built_rows)), sum_text=sums, is_prose=is_prose)
 
 
-async def _build_row(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> Row:
-    label = mask(await view_context.naming.build_label(agenda_list.entity, row, view_context.actor.locale, limit=LINE))
-    number = int(row.get("ID") or row.get("id") or 0)
-    url = view_context.naming.build_card_url(agenda_list.entity, number, user=view_context.actor.bitrix_user_id or 0)
-    when = await _format_when(agenda_list, row, view_context)
-    return Row(label=f"{label} · {when}" if when else label, url=url)
+def _read_id(row: JsonObject) -> int:
+    return int(row.get("ID") or row.get("id") or 0)
 
 
-async def _format_when(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> str:
-    text = str(row.get(agenda_list.date) or row.get(agenda_list.date.lower()) or "")
-    here = view_context.now.astimezone(ZoneInfo(view_context.actor.time_zone))
-    if agenda_list.date == "CLOSEDATE":
+async def _build_row(day_list: DayList, row: JsonObject, view: _ViewContext) -> Row:
+    user = view.actor.bitrix_user_id or 0
+    when = await _format_when(day_list, row, view)
+    if day_list.entity == "activity":
+        label, kind, number = (
+            format_row_label(row, view.actor.locale),
+            _OWNERS.get(str(row.get("OWNER_TYPE_ID")), ""),
+            int(row.get("OWNER_ID") or 0),
+        )
+        url = view.naming.build_card_url(kind, number, user=user) if kind and number else ""
+        return Row(label=SEPARATOR.join(filter(None, (mask(label), when))), url=url)
+    label, number = await view.naming.build_label(day_list.entity, row, view.actor.locale, limit=LINE), _read_id(row)
+    url = view.naming.build_card_url(day_list.entity, number, user=user)
+    return Row(label=SEPARATOR.join(filter(None, (mask(label), when))), url=url, target=f"{day_list.entity}:{number}")
+
+
+async def _format_when(day_list: DayList, row: JsonObject, view: _ViewContext) -> str:
+    text = str(row.get(day_list.date) or row.get(day_list.date.lower()) or "") if day_list.date else ""
+    here = view.now.astimezone(ZoneInfo(view.actor.time_zone))
+    if day_list.date == "CLOSEDATE":
         try:
-            return format_day(parse_portal_date(text), today=here.date(), locale=view_context.actor.locale)
+            return format_day(parse_portal_date(text), today=here.date(), locale=view.actor.locale)
         except ValueError:
             return ""
-    moment = parse_moment(text, zone=await view_context.naming.load_portal_zone()) if text else None
+    moment = parse_moment(text, zone=await view.naming.load_portal_zone()) if text else None
     if moment is None:
         return ""
     at = moment.astimezone(here.tzinfo)
-    if agenda_list.code == "today-idle":  # a date alone would look like one in the future
-        day = format_day(at.date(), today=here.date(), locale=view_context.actor.locale).partition(", ")[2]
-        return f"{_SINCE[view_context.actor.locale]} {day}"
-    return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=view_context.actor.locale)
+    if day_list.code == "today-idle":  # a date alone would look like one in the future
+        day = format_day(at.date(), today=here.date(), locale=view.actor.locale).partition(", ")[2]
+        return f"{_SINCE[view.actor.locale]} {day}"
+    return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=view.actor.locale)
 
 
-async def _format_sums(rows: Sequence[JsonObject], view_context: _ViewContext) -> str:
+async def _format_sums(rows: Sequence[JsonObject], view: _ViewContext) -> str:
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = parse_amount(row.get("OPPORTUNITY"))
         if amount is not None:
             currency = str(row.get("CURRENCY_ID") or "")
             totals[currency] = totals.get(currency, Decimal(0)) + amount
-    book = await view_context.naming.load_currency_book()
-    parts = [
-        format_sum_short(total, currency or None, locale=view_context.actor.locale, book=book) for currency, total in sorted(totals.items())
-    ]
+    book = await view.naming.load_currency_book()
+    parts = [format_sum_short(total, currency or None, locale=view.actor.locale, book=book) for currency, total in sorted(totals.items())]
     return " + ".join(parts)
 
 
 async def _count_team(
-    reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
+    reads: PortalReader, naming: Naming, lists: Sequence[DayList], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
     """Busiest first, then the whole team; None if a count could not be read."""
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()
     commands = [
-        agenda_list.build_command(f"p{place}_{number}", owner, select=("ID",))
+        day_list.build_command(f"p{place}_{number}", owner, select=("ID",))
         for place, owner in enumerate(people)
-        for number, agenda_list in enumerate(lists)
+        for number, day_list in enumerate(lists)
     ]
     answered = await _read_batch(reads, commands, priority)
     if any(outcome.status != "success" for outcome in answered):
@@ -228,14 +229,15 @@ async def _count_team(
     outcomes = iter(answered)
     lines = []
     for owner in people:
-        counts = dict.fromkeys(_TEAM_NUMBERS.values(), 0)
-        for agenda_list in lists:
-            counts[_TEAM_NUMBERS[agenda_list.code]] += _count(next(outcomes))
+        counts = dict.fromkeys(COUNTED.values(), 0)
+        for day_list in lists:
+            counts[COUNTED[day_list.code]] += _count(next(outcomes))
         lines.append(TeamLine(name=await naming.find_user_name(owner) if isinstance(owner, int) else "", **counts))
     if len(users) > TEAM:
         return tuple(lines)
-    whole = TeamLine(name="", **{key: sum(getattr(line, key) for line in lines) for key in dict.fromkeys(_TEAM_NUMBERS.values())})
-    return (*sorted(lines, key=lambda line: (-line.overdue, -line.due, line.name)), whole)
+    whole = TeamLine(name="", **{key: sum(getattr(line, key) for line in lines) for key in dict.fromkeys(COUNTED.values())})
+    busy = [line for line in lines if line.overdue or line.due or line.closing or line.idle]
+    return (*sorted(busy, key=lambda line: (-line.overdue, -line.due, line.name)), whole)
 
 
 def _count(outcome: CommandOutcome) -> int:

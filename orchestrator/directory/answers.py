@@ -7,6 +7,7 @@ from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, 
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.frozen import View
+from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Notice, Passage, Table
 from orchestrator.domain.report import ReportAnswer
 from orchestrator.language.text import to_visible_line, trim_text
@@ -150,6 +151,7 @@ class OutcomeView:
     titles: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     report: ReportAnswer | None = None
+    day: DailyBody | None = None
     passages: tuple[Passage, ...] = ()
     """The person is shown them below the answer."""
 

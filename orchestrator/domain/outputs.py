@@ -7,6 +7,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen import Frozen, View
 from orchestrator.domain.report import ReportAnswer
+from state.stored import JsonObject
 
 
 class Notice(View):
@@ -96,7 +97,14 @@ class ReportPart(Frozen):
     """In words, with a button that makes it a picture."""
 
 
-ReplyPart = Text | Table | Passage | ReportPart
+class DayPart(Frozen):
+    """A person's day, as /today shows it; `body` is a `DailyBody`."""
+
+    kind: Literal["day"] = "day"
+    body: JsonObject
+
+
+ReplyPart = Text | Table | Passage | ReportPart | DayPart
 
 
 class Reply(Frozen):

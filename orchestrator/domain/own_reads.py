@@ -12,9 +12,10 @@ HELP: Final = "method.help"
 HISTORY: Final = "history.of"
 DOCUMENTS: Final = "ask_documents"
 REPORT: Final = "report"
+DAY: Final = "day"
 NEXT: Final = "list.next"
 """Of the engine that talks: the rows below those that the person saw."""
-OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS, REPORT})
+OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS, REPORT, DAY})
 
 
 @dataclass(frozen=True, kw_only=True)

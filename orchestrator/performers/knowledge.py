@@ -3,17 +3,20 @@
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bitrix.catalogue.catalogue import Catalogue, Entity, FieldInfo, Method
 from bitrix.catalogue.names import is_custom_field, to_field_key, to_universal
+from bitrix.errors import BitrixError
 from orchestrator.domain.errors import ServiceFailed
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, REPORT, DocumentAnswer, HelpTexts, RecordHistory
+from orchestrator.domain.message_views import DailyBody
+from orchestrator.domain.own_reads import DAY, DOCUMENTS, HELP, REPORT, DocumentAnswer, HelpTexts, RecordHistory
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, HistoryQuestion, ReportQuestion
+from orchestrator.gate.call.kinds.knowledge_methods import DayQuestion, DocumentQuestion, HistoryQuestion, ReportQuestion
 from orchestrator.gate.call.modes import describe_classes, is_closed
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
@@ -135,6 +138,20 @@ class Reports(Protocol):
         """Count over the records of the people `sees`, None for all. Raises no errors of portal or mirror."""
 
 
+class Days(Protocol):
+    async def read(self, person: str) -> DailyBody:
+        """Their day, as /today shows it. May raise BitrixError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeRooms:
+    """What answers beside the catalogue and the journal."""
+
+    documents: Documents
+    reports: Reports
+    days: Days
+
+
 class KnowledgePerformer:
     portal = ""
     is_application = True
@@ -145,15 +162,15 @@ class KnowledgePerformer:
         policies: PolicySource,
         texts: HelpTexts,
         histories: Histories,
-        documents: Documents,
-        reports: Reports,
+        rooms: KnowledgeRooms,
     ) -> None:
         self._catalogue = catalogue
         self._policies = policies
         self._texts = texts
         self._histories = histories
-        self._documents = documents
-        self.reports = reports
+        self._documents = rooms.documents
+        self._days = rooms.days
+        self.reports = rooms.reports
 
     async def execute(self, call: Call) -> CallResult:
         if call.method == HELP:
@@ -163,6 +180,8 @@ class KnowledgePerformer:
             return await self._ask_documents(DocumentQuestion.model_validate(call.params))
         if call.method == REPORT:
             return await self._count(ReportQuestion.model_validate(call.params))
+        if call.method == DAY:
+            return await self._show_day(DayQuestion.model_validate(call.params))
         question = HistoryQuestion.model_validate(call.params)
         try:
             history = await self._histories.read(target=question.record, zone=question.zone, locale=question.locale, texts=question.texts)
@@ -181,6 +200,13 @@ class KnowledgePerformer:
         except ServiceFailed as error:
             return Rejected(code="documents-unavailable", detail=f"the documents cannot be searched: {error.reason}", sent=False)
         return Succeeded(result=answer.to_json(), total=len(answer.passages), foreign_text=True)
+
+    async def _show_day(self, day_question: DayQuestion) -> CallResult:
+        try:
+            day = await self._days.read(day_question.person)
+        except BitrixError as error:
+            return Rejected(code="today-unreachable", detail=f"the day cannot be read: {error}", sent=False)
+        return Succeeded(result=day.to_json())
 
     async def _count(self, report_question: ReportQuestion) -> CallResult:
         sees = None if report_question.sees == "all" else frozenset(report_question.sees)

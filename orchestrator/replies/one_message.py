@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.effect import Outcome
-from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Reply, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.date_format import When, format_calendar, format_when
 from orchestrator.language.lexicon import load_lexicon
@@ -107,14 +107,14 @@ def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
     """Not with a list, and not for clients that fetch cards apart."""
     reminders_told = [] if session != context.actor.key else [*_list_reminder_words(context)]
     made_notices = [notice for notice in reply.notices if notice.code in MADE_CODES]
-    has_table = any(isinstance(part, Table) for part in reply.parts)
+    has_table = any(isinstance(part, Table | DayPart) for part in reply.parts)
     is_apart = bool(reply.confirmations) and Address.parse(session).is_pulled
     if has_table or is_apart or not (made_notices or reply.confirmations or reminders_told):
         return reply
     known = [context.turn.text, *reminders_told, *_list_made_words(made_notices), *_list_card_words(reply, context)]
     remaining = [drop_restatements(part.text, known) for part in reply.parts if isinstance(part, Text)]
     texts = tuple(Text(text=text) for text in remaining if text)
-    parts = (*texts, *(part for part in reply.parts if isinstance(part, Passage)))  # no card says what stands in the documents
+    parts = (*texts, *(part for part in reply.parts if not isinstance(part, Text)))  # no card says what stands in documents and reports
     notices = reply.notices if texts else tuple(notice for notice in reply.notices if notice.code != WAITING)
     return reply.model_copy(update={"parts": parts, "notices": notices})
 

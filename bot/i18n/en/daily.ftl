@@ -1,9 +1,15 @@
 # Daily help: /today, digest, evening summary, reminders.
+today-meetings = Meetings today
+today-calls = Calls
+today-todos = To-dos
+today-no-next-step = Deals without a next step
 today-overdue-deals = Deals past their closing date
 today-idle = Deals without any change for 7 days or more
 today-team = Team
 daily-digest = ☀️ Good morning! { $day }
 daily-free = Nothing urgent today: nothing overdue, nothing about to close. Have a good day!
+# Below the numbers of the team.
+daily-free-own = You yourself have nothing urgent today.
 daily-unread = ⚠️ Bitrix24 did not show: { $lists }.
 daily-lost = No morning digest today: Bitrix24 did not answer. Try later: /today
 today-elsewhere = Today's work is private: look at it in your private chat with me.
@@ -18,7 +24,6 @@ today-refused = Bitrix24 refused to show your work. Please tell your administrat
 daily-off = Switch off: /settings
 daily-more = and { $count } more
 daily-until = answer by { $at }
-daily-team-all = All together:
 daily-team-line = overdue { $overdue }, due today { $due }, closing { $closing }, idle { $idle }
 daily-evening = 🌙 The day: { $day }
 daily-evening-nothing = Nothing was changed in Bitrix24 through me today.

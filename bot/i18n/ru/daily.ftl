@@ -1,9 +1,15 @@
 # Daily help: /today, digest, evening summary, reminders.
+today-meetings = Встречи сегодня
+today-calls = Звонки
+today-todos = Дела
+today-no-next-step = Сделки без следующего шага
 today-overdue-deals = Сделки с прошедшей датой закрытия
 today-idle = Сделки без движения 7 дней и дольше
 today-team = Команда
 daily-digest = ☀️ Доброе утро! { $day }
 daily-free = На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!
+# Below the numbers of the team.
+daily-free-own = У вас самих на сегодня ничего срочного.
 daily-unread = ⚠️ Битрикс24 не показал: { $lists }.
 daily-lost = Утренней сводки сегодня не будет: Битрикс24 не ответил. Попробуйте позже: /today
 today-elsewhere = Дела на сегодня личные: посмотрите их в личном чате со мной.
@@ -18,7 +24,6 @@ today-refused = Битрикс24 отказал в чтении ваших де�
 daily-off = Отключить: /settings
 daily-more = и ещё { $count }
 daily-until = ответ до { $at }
-daily-team-all = Всего:
 daily-team-line = просрочено { $overdue }, на сегодня { $due }, закрываются { $closing }, без движения { $idle }
 daily-evening = 🌙 Итог дня: { $day }
 daily-evening-nothing = Сегодня через меня в Битрикс24 ничего не меняли.

@@ -12,10 +12,11 @@ from bot.rendering.files import build_sheet, render_xlsx
 from bot.rendering.kinds import render_message
 from bot.rendering.pictures.drawing import draw_svg, has_picture
 from bot.rendering.pictures.palette import ThemeName
-from bot.rendering.replies import MAX_ROWS, render_reply
+from bot.rendering.replies import render_reply
 from bot.rendering.report_caption import build_caption, render_report_text
 from bot.rendering.report_file import render_report_xlsx
 from bot.rendering.spans import Spans, to_plain_text
+from bot.rendering.tables import MAX_ROWS
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard, build_report_keyboard

@@ -13,6 +13,7 @@ from engines.crm_agent.core.lists import (
     is_listable,
     list_placed_records,
 )
+from engines.crm_agent.core.observations import ObservationLine, build_skipped_line, format_line
 from engines.crm_agent.core.plan import (
     NameQuestion,
     ask_person,
@@ -211,7 +212,7 @@ class _Turn:
         self._add_observation(iteration, text, plan, observed)
         return None
 
-    def _is_over(self, blocks: Blocks, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> bool:
+    def _is_over(self, blocks: Blocks, plan: Sequence[PlannedStep], observed: Sequence[ObservationLine]) -> bool:
         """The model said that nothing is left after this plan, all of it is done or denied, and the answer shows what it has read."""
         if not blocks.steps[-1].last or not all(line.is_settled for line in observed):
             return False
@@ -225,23 +226,21 @@ class _Turn:
     def _is_read(self, effect: Effect) -> bool:
         return effect.method == FIND_UNDO or not (effect.confirmation_decision or self._ctx.count_changes(effect))
 
-    def _add_observation(
-        self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
-    ) -> None:
+    def _add_observation(self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[ObservationLine]) -> None:
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
-        lines = [turn_work.format_line(number, one.step.method, line, one.taken) for number, (one, line) in pairs]
+        lines = [format_line(number, one.step.method, line, one.taken) for number, (one, line) in pairs]
         decided = iteration == self._ctx.told_iterations
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 
-    async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
+    async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[ObservationLine]:
         """Return the model's line for each step."""
-        observed: list[turn_work.ObservationLine] = []
+        observed: list[ObservationLine] = []
         halted = False
         self._results.clear()
         for number, planned in enumerate(plan, start=1):
             ends = self._work.mark() if self._ctx.is_told(planned.slot) else None
-            line = turn_work.build_skipped_line() if halted else await self._run_step(number, plan)
+            line = build_skipped_line() if halted else await self._run_step(number, plan)
             observed.append(line)
             if ends is not None:
                 self._work.go_back(ends)
@@ -255,7 +254,7 @@ class _Turn:
             halted = self._ctx.halt_on_block and line.status not in {"ok", "planned"}
         return observed
 
-    async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> turn_work.ObservationLine:
+    async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> ObservationLine:
         planned = plan[number - 1]
         if planned.problem is None:
             filled = await fill_created(self._ctx, planned, self._results)

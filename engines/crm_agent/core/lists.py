@@ -171,7 +171,8 @@ def find_missing(work: TurnWork, assistant: str) -> tuple[str, ...]:
 def find_shown_steps(work: TurnWork, assistant: str) -> set[int]:
     """Steps of the present iteration whose lists the answer shows."""
     listed = {place[1] for _, place in _list_places(work, assistant) if place is not None and place[0] == work.iteration}
-    return listed | {report.step for report in work.reports if report.iteration == work.iteration}
+    days = {step for iteration, step in work.days if iteration == work.iteration}
+    return listed | days | {report.step for report in work.reports if report.iteration == work.iteration}
 
 
 def _list_places(work: TurnWork, assistant: str) -> Iterator[tuple[str, tuple[int, int] | None]]:

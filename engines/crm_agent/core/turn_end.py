@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engines.crm_agent.core.day_step import build_day_parts, list_day_rows
 from engines.crm_agent.core.lists import PlacedLists, list_order, place_lists
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.setbacks import Answer, find_recovered, list_open_steps
@@ -21,6 +22,7 @@ from state.stored import JsonObject
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
 MOST_PROPOSED: Final = 10
+SEEN_OF_DAY: Final = 5
 
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
@@ -32,7 +34,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     proposed = _list_proposed(ctx, work)
     history, lists = _build_history(work, placed, reports, notices, proposed)
     reply = Reply(
-        parts=(*placed.parts, *reports, *(work.passages if placed.parts else ())),
+        parts=(*placed.parts, *build_day_parts(work.days), *reports, *(work.passages if placed.parts else ())),
         notices=notices,
         confirmations=_list_cards(work),
         actions=tuple(work.offers.values()),
@@ -105,16 +107,21 @@ def _build_history(
     work: TurnWork, placed: PlacedLists, reports: Sequence[ReportPart], notices: Sequence[Notice], proposed: ShownList | None
 ) -> tuple[str, tuple[ShownList, ...]]:
     """Return the answer for later prompts, and lists beside the tables of the reply."""
+    days = tuple(list_day_rows(work.days, SEEN_OF_DAY))
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
     if work.planned:
         return NOT_RUN, ()
-    shown = [*(_format_part(part) for part in placed.parts), *(_format_report(part.answer) for part in reports)]
+    shown = [
+        *(_format_part(part) for part in placed.parts),
+        *(build_marker(one.place) for one in days),
+        *(_format_report(part.answer) for part in reports),
+    ]
     lines = [*decided, *shown, *([NOT_DONE] if work.pending and placed.parts else [])]
-    if (placed.parts or reports) and not work.prose:
-        return "\n".join(lines), ()
+    if (placed.parts or reports or days) and not work.prose:
+        return "\n".join(lines), days
     notice_codes = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
     marker = [build_marker(PROPOSED)] if proposed is not None else []
-    return "\n".join([*lines, *notice_codes, *marker]), (proposed,) if proposed is not None else ()
+    return "\n".join([*lines, *notice_codes, *marker]), (*days, proposed) if proposed is not None else days
 
 
 def _format_part(part: Text | Table) -> str:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, assert_never
 
+from engines.crm_agent.core.day_step import describe_day
 from engines.crm_agent.core.message_orders import read_message
-from engines.crm_agent.core.setbacks import WITHDRAWN, StepResult
+from engines.crm_agent.core.observations import ObservationLine
+from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
+from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.domain.report import ReportAnswer, describe_report
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
@@ -93,6 +96,7 @@ class TurnWork:
     lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
     """By (iteration, step)."""
     reports: list["CountedReport"] = field(default_factory=list)
+    days: dict[tuple[int, int], DailyBody] = field(default_factory=dict)
     passages: list[Passage] = field(default_factory=list)
     offers: dict[str, Action] = field(default_factory=dict)
     remembered: tuple[str, ...] = ()
@@ -131,7 +135,7 @@ class TurnWork:
         del self.pending[pending:]
         del self.planned[planned:]
 
-    def add_decided(self, method: str, params: JsonObject, line: "ObservationLine") -> None:
+    def add_decided(self, method: str, params: JsonObject, line: ObservationLine) -> None:
         """Of a denial only the first words; its reason stands apart."""
         number = next((str(params[name]) for name in _NUMBER_PARAMS if params.get(name)), "")
         what = f"{method} {number}".rstrip()
@@ -140,7 +144,7 @@ class TurnWork:
         elif line.is_denied:
             self.decided.append(f"{what} {str(line.told['text']).partition(',')[0].partition(';')[0]}")
 
-    def add_result(self, number: int, entry: PlanStep, line: "ObservationLine") -> None:
+    def add_result(self, number: int, entry: PlanStep, line: ObservationLine) -> None:
         model_params = self.written[number - 1] if number <= len(self.written) else {}
         entry = entry.with_values(confirmation_id=line.confirmation_id) if line.confirmation_id else entry
         self.results.append(
@@ -226,32 +230,6 @@ def _list_shown_records(lines: Sequence[HistoryLine], trusted: Sequence[str]) ->
     return frozenset((*(row.record for row in rows if row.record), *(trusted if len(recent) > 1 else ())))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservationLine:
-    """What the model is told of one step: a status, and in `told` details such as the `rows` read."""
-
-    status: str
-    told: JsonObject = field(default_factory=dict)
-    notice: Notice | None = None
-    confirmation_id: str = ""
-    done_keys: frozenset[str] | None = None
-    """None for all."""
-
-    @property
-    def is_denied(self) -> bool:
-        return str(self.told.get("text") or "").startswith("denied by ")
-
-    @property
-    def is_settled(self) -> bool:
-        """Done, or nobody wants it any more."""
-        return self.status == "ok" or self.is_denied or (self.notice is not None and self.notice.code in WITHDRAWN)
-
-
-def format_line(number: int, method: str, line: ObservationLine, taken: JsonObject) -> JsonObject:
-    """With what its days and names were taken for, so that the answer can name these."""
-    return {"step": number, "method": method, "status": line.status, **line.told, **taken}
-
-
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
     work.notices.append(problem.notice)
     return ObservationLine(status="refused", told={"text": problem.detail}, notice=problem.notice)
@@ -261,10 +239,6 @@ def build_following_line(work: TurnWork, number: int) -> ObservationLine:
     if work.planned:
         return ObservationLine(status="planned")
     return ObservationLine(status="waiting", told={"text": f"follows when step {number} has made its record; the card says so"})
-
-
-def build_skipped_line() -> ObservationLine:
-    return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,6 +318,9 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     if seen.report is not None:
         work.reports.append(CountedReport(iteration=work.iteration, step=number, answer=seen.report))
         return describe_report(seen.report)
+    if seen.day is not None:
+        work.days[work.iteration, number] = seen.day
+        return describe_day(seen.day)
     work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
     first = page.first if page else 1

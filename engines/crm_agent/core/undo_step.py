@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from engines.crm_agent.core.observations import ObservationLine
 from engines.crm_agent.core.planned_steps import PlannedStep
-from engines.crm_agent.core.turn_work import ObservationLine, ReadList, TurnWork
+from engines.crm_agent.core.turn_work import ReadList, TurnWork
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.domain.undo_request import FIND_UNDO, OwnChange, UndoAnswer, UndoRequest
@@ -81,7 +82,7 @@ def _describe_cards(answer: UndoAnswer) -> str:
 
 def _show(work: TurnWork, number: int, found: UndoAnswer) -> ObservationLine:
     rows = tuple(Row(label=one.label, target=one.record) for one in found.changes)
-    table = Table(rows=rows, shown=len(rows), total=len(rows) + found.left_out)
+    table = Table(rows=rows, total=len(rows) + found.left_out)
     outcome = Outcome(status="succeeded", effect_id="", method=FIND_UNDO, call_class="R")
     work.lists[work.iteration, number] = ReadList(outcome=outcome, table=table)
     work.labels.extend(one.title for one in found.changes if one.title)

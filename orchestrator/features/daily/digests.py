@@ -16,8 +16,8 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.daily import message_bodies
-from orchestrator.features.daily.message_bodies import People, ReadAgenda, build_agenda_body, build_daily_row, to_daily_preferences
-from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.features.daily.day_view import LEADING, DayView
+from orchestrator.features.daily.message_bodies import People, build_agenda_body, build_daily_row, to_daily_preferences
 from orchestrator.gate.call.portal_errors import CLOSED, find_error_kind
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
 from orchestrator.sessions import outbox
@@ -37,14 +37,13 @@ TIMER: Final = "daily"
 PLAN: Final = "daily_plan"
 AGAIN: Final = timedelta(minutes=10)
 _HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
-_LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMessages:
     """One instance per process."""
 
-    def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
-        self._agenda = agenda
+    def __init__(self, day: DayView, people: People, workdays: Workdays) -> None:
+        self._day = day
         self._people = people
         self._workdays = workdays
         self._lacking = 0
@@ -95,7 +94,7 @@ class DailyMessages:
             outbox_row = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
         else:
             try:
-                agenda = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
+                agenda = await self._day.load(actor, now, priority=Priority.INTERACTIVE)
             except BitrixError as error:
                 log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
                 outbox_row = outbox.build_reply_row(session.key, build_reply(_explain_failure(error)), now)
@@ -107,7 +106,7 @@ class DailyMessages:
 
     async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> DailyBody:
         if what == "digest":
-            agenda = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
+            agenda = await self._day.load(actor, now, priority=Priority.BULK)
             return build_agenda_body(what, agenda, slot.day)
         return await tools.store.read(message_bodies.build_summary, actor, self._people.list_people(), slot)
 
@@ -123,7 +122,7 @@ class DailyMessages:
         if actor is None:
             return None
         wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
-        if not (wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING):
+        if not (wishes.digest if what == "digest" else wishes.evening and actor.role in LEADING):
             return None
         known = max(last, find_last_day(session.state, what))
         self._warn_of_missing_days(session.now)
@@ -139,14 +138,6 @@ class DailyMessages:
                 lacking,
                 extra={"action": "holidays_missing"},
             )
-
-    def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Empty unless the actor is a lead or administrator."""
-        if actor.role not in _LEADING:
-            return ()
-        seen = find_visible_users(actor)
-        users = {person.bitrix_user_id for person in self._people.list_people() if person.bitrix_user_id is not None}
-        return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
         """Marked for deletion if `slot` is None."""

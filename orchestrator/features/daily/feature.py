@@ -1,11 +1,12 @@
 from orchestrator.features.daily import digests, reminders
-from orchestrator.features.daily.message_bodies import BuildUrl, People, ReadAgenda
+from orchestrator.features.daily.day_view import DayView
+from orchestrator.features.daily.message_bodies import BuildUrl, People
 from orchestrator.language.work_calendar import Workdays
 from orchestrator.turns.feature import Feature
 
 
-def build_feature(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> Feature:
-    sent = digests.DailyMessages(agenda, people, workdays)
+def build_feature(day: DayView, url_of: BuildUrl, *, people: People, workdays: Workdays) -> Feature:
+    sent = digests.DailyMessages(day, people, workdays)
     reminder_handlers = reminders.Reminders(url_of)
     return Feature(
         inbox={

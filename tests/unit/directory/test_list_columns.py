@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import build_sheet
-from bot.rendering.replies import render_table
+from bot.rendering.tables import render_table
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.answers import ColumnedTable
 from orchestrator.domain.effect import Outcome

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, REPORT
+from orchestrator.domain.own_reads import DAY, DOCUMENTS, HELP, REPORT
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
 from orchestrator.gate.call.kinds.knowledge_methods import (
@@ -30,6 +30,8 @@ def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, A
         return validate_params(request, proposed)
     if request.method.spec.name == DOCUMENTS:
         return validate_params(request, {**proposed, PERSON: request.person, ROLE: request.role})
+    if request.method.spec.name == DAY:
+        return validate_params(request, {**proposed, PERSON: request.person})
     if request.method.spec.name == REPORT:
         # What is normalized already holds its question under a name of its own.
         question = proposed[QUESTION] if isinstance(proposed.get(QUESTION), dict) else dict(proposed)

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from orchestrator.domain.own_reads import DOCUMENTS, HELP, HISTORY, REPORT
+from orchestrator.domain.own_reads import DAY, DOCUMENTS, HELP, HISTORY, REPORT
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 from orchestrator.language.text import Locale
@@ -47,10 +47,15 @@ class ReportQuestion(KindParams):
     sees: Literal["all"] | list[int] = Field(default_factory=list)
 
 
+class DayQuestion(KindParams):
+    person: StrictStr = ""
+
+
 _HISTORY: Final = build_kind_method(HISTORY, "R", "list", HistoryQuestion)
 METHODS: Final[Mapping[str, KindMethod]] = {
     HELP: build_kind_method(HELP, "R", "get", MethodQuestion),
     HISTORY: replace(_HISTORY, spec=_HISTORY.spec.model_copy(update={"owner": "record"})),
     DOCUMENTS: build_kind_method(DOCUMENTS, "R", "get", DocumentQuestion),
+    DAY: build_kind_method(DAY, "R", "get", DayQuestion),
     REPORT: build_kind_method(REPORT, "R", "get", ReportQuestion),
 }

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import MAX_ROWS, render_planned_call, render_reply
+from bot.rendering.replies import render_planned_call, render_reply
+from bot.rendering.tables import MAX_ROWS
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
 from bot.telegram.view.keyboards import build_reply_keyboard

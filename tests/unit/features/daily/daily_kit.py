@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
 from typing import Any
 
 from bitrix.errors import BitrixError
@@ -12,6 +13,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
+from orchestrator.features.daily.day_view import DayView
 from orchestrator.features.daily.digests import DailyPlanner
 from orchestrator.features.daily.feature import build_feature
 from orchestrator.language.work_calendar import Workdays
@@ -62,6 +64,8 @@ class Home:
     reads: PortalReader
     faults: list[BitrixError] = field(default_factory=list)
     asked: list[tuple[str, Priority]] = field(default_factory=list)
+    staff: list[int] = field(default_factory=lambda: [6, 7, 8])
+    """Who works in the portal, with or without the bot."""
 
     @property
     def planner(self) -> DailyPlanner:
@@ -123,7 +127,11 @@ def a_home(world: World) -> Home:
         kind, _, number = target.rpartition(":")
         return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    made = build_feature(agenda_of, url_of, people=household, workdays=WORKDAYS)
+    async def list_staff() -> Sequence[Any]:
+        return [SimpleNamespace(user_id=user) for user in home.staff]
+
+    day = DayView(agenda=agenda_of, staff=list_staff, present=household.present, clock=world.clock)
+    made = build_feature(day, url_of, people=household, workdays=WORKDAYS)
     home = Home(world, household, made, reads)
     return home
 

@@ -72,7 +72,7 @@ class Sandbox:
         self.app.state.portal.store.add("task", row | fields)
 
     def empty(self) -> None:
-        for kind in ("deal", "task"):
+        for kind in ("deal", "task", "activity", "event"):
             for row in list(self.app.state.portal.store.walk(kind)):
                 self.app.state.portal.store.remove(kind, row["ID"])
 
@@ -123,7 +123,7 @@ async def test_the_lists_are_those_of_the_records(home: Home, wire: Sandbox) -> 
     assert any("Забытая" in label for label in found["today-idle"][0])
     assert all(" · без движения с " in label for label in found["today-idle"][0])  # a bare day would look like one to come
     assert any("Просроченная" in label and label.endswith("пт, 20 ноября") for label in found["today-overdue-deals"][0])
-    assert [method for method, _ in wire.sent].count("batch") == 1, "one request for all lists"
+    assert [method for method, _ in wire.sent].count("batch") == 2, "one request for all lists, one for the activities of open deals"
     assert not {"crm.deal.list", "tasks.task.list"} & {method for method, _ in wire.sent}
 
 
@@ -175,7 +175,7 @@ async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(home:
     (body,) = home.told("daily")
     assert body["unread"] == ["today-overdue", "today-tasks"]
     assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in to_plain_text(render_daily(body, Translator("ru")))
-    wire.closed = {"tasks.task.list", "crm.deal.list"}
+    wire.closed = {"tasks.task.list", "crm.deal.list", "crm.activity.list", "calendar.event.get"}
     with pytest.raises(BitrixError):
         await lists(home)
 
@@ -198,7 +198,8 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home,
     assert sorted(numbers.values()) == [(2, 0, 0, 1), (2, 1, 1, 0)]
     text = to_plain_text(render_daily(body, Translator("ru")))
     assert "Чужая" not in text
-    assert "Всего: просрочено 4, на сегодня 1, закрываются 1, без движения 1" in text
+    assert text.startswith("Команда: просрочено 4, на сегодня 1, закрываются 1, без движения 1\n")
+    assert text.endswith("У вас самих на сегодня ничего срочного.")
     await home.world.put(command("today"))
     await home.work(await home.session())
     assert home.told("daily")[0]["team"] == []
@@ -256,8 +257,11 @@ async def test_titles_are_text_and_nothing_else(home: Home, wire: Sandbox) -> No
     (body,) = home.told("daily")
     spans = render_daily(body, Translator("ru"))
     links = [span for span in spans if span.url]
-    assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [True]
+    assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [
+        True,
+        True,
+    ]  # overdue, and without a next step
     assert "\n" not in links[0].text
     assert "\u202e" not in links[0].text
-    (line,) = [line for line in "".join(span.text for span in spans).splitlines() if links[0].text in line]
+    line, _ = [line for line in "".join(span.text for span in spans).splitlines() if links[0].text in line]
     assert line.count(" · ") == 4

@@ -85,8 +85,8 @@ def test_a_digest_in_both_languages() -> None:
     given = {"what": "digest", "day": "2026-11-23", "sections": [{"code": "today-idle", "table": table}], "team": team, "unread": []}
     assert to_plain_text(render_daily(given, Translator("ru"))).split("\n\n") == [
         "☀️ Доброе утро! пн, 23 ноября",
+        "Команда: просрочено 2, на сегодня 0, закрываются 1, без движения 3\n• Анна: просрочено 2, на сегодня 0, закрываются 1, без движения 3",
         "Сделки без движения 7 дней и дольше\n1. Ромашка (https://p.example/crm/deal/details/481/) · 1 млн ₽ · №481\nПоказано 1 из 12, всего 12,4 млн ₽",
-        "Команда\n• Анна: просрочено 2, на сегодня 0, закрываются 1, без движения 3\nВсего: просрочено 2, на сегодня 0, закрываются 1, без движения 3",
         "Отключить: /settings",
     ]
     english = to_plain_text(render_daily(given, Translator("en")))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.outcome_view import _format_row
+from orchestrator.directory.own_answers import _format_row
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange
