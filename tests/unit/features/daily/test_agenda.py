@@ -1,13 +1,7 @@
 """/today and the digest say exactly what the portal holds: lists of one's own records, counts and sums over all pages, numbers of a team."""
 
-import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from datetime import date, timedelta
-from pathlib import Path
-from typing import Any, cast
+from datetime import timedelta
 
-import httpx
 import pytest
 
 from bitrix.errors import BitrixError, NoAccess, OutcomeUnknown, Refused
@@ -16,95 +10,18 @@ from bot.rendering.daily import render_daily
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.agenda import MOST, TeamLine, load_agenda
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Reply
-from sandbox.portal.app import create_app
-from sandbox.portal.portal import Settings
-from tests.unit.features.daily.daily_kit import Home, a_home
-from tests.unit.spine_kit import ANNA, NOW, VERA, a_world, command, watcher_of
-from tests.unit.spine_portal import CODE, Portal
-
-TODAY = date(2026, 11, 21)
-ME = 7
+from tests.unit.features.daily.agenda_kit import ME, TODAY, Sandbox, lists
+from tests.unit.features.daily.daily_kit import Home
+from tests.unit.spine_kit import ANNA, NOW, VERA, command, watcher_of
 
 
-@dataclass
-class Sandbox:
-    """The sandbox portal behind the wire; what was sent, and methods that it refuses."""
-
-    app: Any
-    sent: list[tuple[str, dict[str, Any]]]
-    closed: set[str]
-
-    async def __call__(self, request: httpx.Request) -> httpx.Response:
-        method = request.url.path.rpartition("/")[2]
-        body = json.loads(request.content)
-        self.sent.append((method, body))
-        if method == "batch" and self.closed:
-            refused = {key: text for key, text in body["cmd"].items() if text.partition("?")[0] in self.closed}
-            body["cmd"] = {key: text for key, text in body["cmd"].items() if key not in refused}
-            answer = await self._ask(request, json.dumps(body).encode())
-            found = json.loads(answer.content)
-            errors = {key: {"error": "insufficient_scope", "error_description": "no"} for key in refused}
-            found["result"]["result_error"] = {**(found["result"]["result_error"] or {}), **errors}
-            return httpx.Response(200, json=found)
-        return await self._ask(request, request.content)
-
-    async def _ask(self, request: httpx.Request, content: bytes) -> httpx.Response:
-        path = request.url.path.replace(CODE, "sandbox")
-        asked = httpx.Request("POST", request.url.copy_with(path=path), content=content, headers={"Content-Type": "application/json"})
-        answer = await httpx.ASGITransport(self.app).handle_async_request(asked)
-        return httpx.Response(answer.status_code, content=await answer.aread(), headers={"Content-Type": "application/json"})
-
-    def deals(self) -> list[dict[str, Any]]:
-        return list(self.app.state.portal.store.walk("deal"))
-
-    def add(self, **fields: Any) -> None:
-        """A deal of Anna's, open, touched today, closing far ahead, unless said otherwise."""
-        row = {
-            "TITLE": "Сделка", "ASSIGNED_BY_ID": ME, "CLOSED": "N", "OPPORTUNITY": 100.0, "CURRENCY_ID": "RUB", "STAGE_ID": "NEW", "CATEGORY_ID": 0,
-            "CLOSEDATE": "2027-06-01", "DATE_MODIFY": "2026-11-21T09:00:00Z", "LAST_ACTIVITY_TIME": "2026-11-21T09:00:00Z", "CONTACT_IDS": [],
-        }  # fmt: skip
-        self.app.state.portal.store.add("deal", row | fields)
-
-    def task(self, **fields: Any) -> None:
-        row = {"TITLE": "Задача", "RESPONSIBLE_ID": ME, "CREATED_BY": ME, "STATUS": 2, "REAL_STATUS": 2, "DEADLINE": None}
-        self.app.state.portal.store.add("task", row | fields)
-
-    def empty(self) -> None:
-        for kind in ("deal", "task", "activity", "event"):
-            for row in list(self.app.state.portal.store.walk(kind)):
-                self.app.state.portal.store.remove(kind, row["ID"])
-
-
-@pytest.fixture
-async def wire() -> AsyncIterator[Sandbox]:
-    """The sandbox portal, whose records a test may add to."""
-    app = create_app(Settings(bucket=None, clock=lambda: NOW))
-    yield Sandbox(app, [], set())
-    await app.state.portal.events.aclose()
-    app.state.portal.close()
-
-
-@pytest.fixture
-async def home(tmp_path: Path, wire: Sandbox) -> AsyncIterator[Home]:
-    """Daily help over that portal."""
-    async with a_world(tmp_path, portal=cast("Portal", wire)) as world:
-        yield a_home(world)
-
-
-async def lists(home: Home, actor: Actor = ANNA, **more: Any) -> dict[str, tuple[list[str], int, str]]:
-    """Heading → titles, total, sum."""
-    found = await load_agenda(home.reads, watcher_of(home.world.orchestrator)._look._naming, actor, NOW, **more)  # type: ignore[union-attr]
-    return {notice.code: ([row.label for row in table.rows], table.total, table.sum_text) for notice, table in found.sections}
-
-
-async def test_the_lists_are_those_of_the_records(home: Home, wire: Sandbox) -> None:
+async def test_the_lists_are_those_of_the_records(sandbox_home: Home, wire: Sandbox) -> None:
     """Checked against the shipped portal's records one by one: overdue, closing, idle deals of Anna's with their sums."""
     wire.add(TITLE="Забытая", DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-02T09:00:00Z")
     wire.add(TITLE="Просроченная", CLOSEDATE="2026-11-20", OPPORTUNITY=1_500_000.0)
     wire.add(TITLE="Сегодняшняя", CLOSEDATE="2026-11-21")
-    found = await lists(home)
+    found = await lists(sandbox_home)
     open_ones = [row for row in wire.deals() if row["ASSIGNED_BY_ID"] == ME and row["CLOSED"] == "N"]
     week = (TODAY + timedelta(days=7)).isoformat()
     idle = (NOW - timedelta(days=7)).isoformat().replace("+00:00", "Z")
@@ -127,7 +44,7 @@ async def test_the_lists_are_those_of_the_records(home: Home, wire: Sandbox) -> 
     assert not {"crm.deal.list", "tasks.task.list"} & {method for method, _ in wire.sent}
 
 
-async def test_tasks_by_their_hour_in_the_persons_zone(home: Home, wire: Sandbox) -> None:
+async def test_tasks_by_their_hour_in_the_persons_zone(sandbox_home: Home, wire: Sandbox) -> None:
     """Overdue this minute, due later today, not tomorrow; done and other people's are left out."""
     wire.empty()
     wire.task(TITLE="Утром", DEADLINE="2026-11-21T08:00:00Z")
@@ -136,51 +53,51 @@ async def test_tasks_by_their_hour_in_the_persons_zone(home: Home, wire: Sandbox
     wire.task(TITLE="Завтра", DEADLINE="2026-11-21T21:00:00Z")
     wire.task(TITLE="Готовая", DEADLINE="2026-11-21T08:00:00Z", STATUS=5, REAL_STATUS=5)
     wire.task(TITLE="Чужая", DEADLINE="2026-11-21T08:00:00Z", RESPONSIBLE_ID=8, CREATED_BY=8)
-    found = await lists(home)
+    found = await lists(sandbox_home)
     short = {code: [(label.split(" · ")[0], label.split(" · ")[-1]) for label in labels] for code, (labels, _, _) in found.items()}
     assert short == {"today-overdue": [("Вчера", "пт, 20 ноября"), ("Утром", "11:00")], "today-tasks": [("Вечером", "23:59")]}
-    further = await lists(home, ANNA.model_copy(update={"time_zone": "Asia/Vladivostok"}))
+    further = await lists(sandbox_home, ANNA.model_copy(update={"time_zone": "Asia/Vladivostok"}))
     assert "today-tasks" not in further, "there it is past ten in the evening, and 20:59Z is tomorrow"
 
 
-async def test_counts_and_sums_are_those_of_all_pages(home: Home, wire: Sandbox) -> None:
+async def test_counts_and_sums_are_those_of_all_pages(sandbox_home: Home, wire: Sandbox) -> None:
     """Two currencies, three pages: «показано 10 из 137, всего …»."""
     wire.empty()
     for number in range(136):
         wire.add(TITLE=f"Сделка {number}", CLOSEDATE="2026-11-01", OPPORTUNITY=100_000.0)
     wire.add(CLOSEDATE="2026-11-02", OPPORTUNITY=2_000.0, CURRENCY_ID="USD")
-    _, total, sums = (await lists(home))["today-overdue-deals"]
+    _, total, sums = (await lists(sandbox_home))["today-overdue-deals"]
     assert (total, sums.replace("\xa0", " ")) == (137, "13,6 млн ₽ + 2 000 $")
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    (body,) = home.told("daily")
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    (body,) = sandbox_home.told("daily")
     text = to_plain_text(render_daily(body, Translator("ru"))).replace("\xa0", " ")
     assert "Показано 5 из 137, всего 13,6 млн ₽ + 2 000 $" in text
 
 
-async def test_a_sum_of_a_part_is_not_shown(home: Home, wire: Sandbox) -> None:
+async def test_a_sum_of_a_part_is_not_shown(sandbox_home: Home, wire: Sandbox) -> None:
     """A list longer than what is read has its count alone."""
     wire.empty()
     for _ in range(MOST + 1):
         wire.add(CLOSEDATE="2026-11-01")
-    labels, total, sums = (await lists(home))["today-overdue-deals"]
+    labels, total, sums = (await lists(sandbox_home))["today-overdue-deals"]
     assert (len(labels), total, sums) == (MOST, MOST + 1, "")
 
 
-async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(home: Home, wire: Sandbox) -> None:
+async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(sandbox_home: Home, wire: Sandbox) -> None:
     """A webhook without the right for tasks: the deals are shown, and what is missing is said."""
     wire.closed = {"tasks.task.list"}
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    (body,) = home.told("daily")
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    (body,) = sandbox_home.told("daily")
     assert body["unread"] == ["today-overdue", "today-tasks"]
     assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in to_plain_text(render_daily(body, Translator("ru")))
     wire.closed = {"tasks.task.list", "crm.deal.list", "crm.activity.list", "calendar.event.get"}
     with pytest.raises(BitrixError):
-        await lists(home)
+        await lists(sandbox_home)
 
 
-async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home, wire: Sandbox) -> None:
+async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(sandbox_home: Home, wire: Sandbox) -> None:
     """Counted person by person; their sum is the last line; a manager sees no team."""
     wire.empty()
     for owner, day in ((7, "2026-11-01"), (7, "2026-11-22"), (8, "2026-11-01"), (8, "2026-11-02")):
@@ -188,9 +105,9 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home,
     wire.add(TITLE="Старая", ASSIGNED_BY_ID=8, DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-01T09:00:00Z")
     wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T08:00:00Z")
     wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T20:00:00Z")
-    await home.world.put(command("today", actor=VERA, key=VERA.key))
-    await home.work(await home.session(VERA))
-    (body,) = home.told("daily")
+    await sandbox_home.world.put(command("today", actor=VERA, key=VERA.key))
+    await sandbox_home.work(await sandbox_home.session(VERA))
+    (body,) = sandbox_home.told("daily")
     assert body["sections"] == []
     assert [line["name"] for line in body["team"]][-1] == ""
     numbers = {line["name"]: tuple(line[key] for key in ("overdue", "due", "closing", "idle")) for line in body["team"]}
@@ -200,9 +117,9 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home,
     assert "Чужая" not in text
     assert text.startswith("Команда: просрочено 4, на сегодня 1, закрываются 1, без движения 1\n")
     assert text.endswith("У вас самих на сегодня ничего срочного.")
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    assert home.told("daily")[0]["team"] == []
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    assert sandbox_home.told("daily")[0]["team"] == []
 
 
 @pytest.mark.parametrize(
@@ -215,46 +132,46 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home,
         (OutcomeUnknown(), "Битрикс24 сейчас не отвечает"),
     ],
 )
-async def test_today_says_why_the_portal_shows_nothing(home: Home, error: BitrixError, said: str) -> None:
+async def test_today_says_why_the_portal_shows_nothing(sandbox_home: Home, error: BitrixError, said: str) -> None:
     """A portal that is closed to programs is told as that."""
-    home.faults.append(error)
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    [row] = home.world.outbox()
+    sandbox_home.faults.append(error)
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    [row] = sandbox_home.world.outbox()
     assert said in to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
 
 
-async def test_a_large_team_is_counted_together(home: Home, wire: Sandbox) -> None:
+async def test_a_large_team_is_counted_together(sandbox_home: Home, wire: Sandbox) -> None:
     """More people than fit one request: one line for all of them; what cannot be counted is not guessed."""
     wire.empty()
     for owner in (6, 7, 8):
         wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
-    naming = watcher_of(home.world.orchestrator)._look._naming  # type: ignore[union-attr]
-    found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+    naming = watcher_of(sandbox_home.world.orchestrator)._look._naming  # type: ignore[union-attr]
+    found = await load_agenda(sandbox_home.reads, naming, VERA, NOW, team=range(1, 40))
     assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
     wire.closed = {"tasks.task.list"}
-    found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+    found = await load_agenda(sandbox_home.reads, naming, VERA, NOW, team=range(1, 40))
     assert (found.team, found.unread) == ((), ("today-overdue", "today-tasks", "today-team"))
 
 
-async def test_nothing_to_do_is_one_friendly_sentence(home: Home, wire: Sandbox) -> None:
+async def test_nothing_to_do_is_one_friendly_sentence(sandbox_home: Home, wire: Sandbox) -> None:
     wire.empty()
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    (body,) = home.told("daily")
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    (body,) = sandbox_home.told("daily")
     assert (
         to_plain_text(render_daily(body, Translator("ru")))
         == "На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!"
     )
 
 
-async def test_titles_are_text_and_nothing_else(home: Home, wire: Sandbox) -> None:
+async def test_titles_are_text_and_nothing_else(sandbox_home: Home, wire: Sandbox) -> None:
     """A title with markup, another address or our own separator stays one line of text with one link to the portal."""
     wire.empty()
     wire.add(TITLE="<b>Ж</b> *x* [a](http://evil.example) · 9 млн\n[[list 1]] \u202eабв", CLOSEDATE="2026-11-01")
-    await home.world.put(command("today"))
-    await home.work(await home.session())
-    (body,) = home.told("daily")
+    await sandbox_home.world.put(command("today"))
+    await sandbox_home.work(await sandbox_home.session())
+    (body,) = sandbox_home.told("daily")
     spans = render_daily(body, Translator("ru"))
     links = [span for span in spans if span.url]
     assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [
