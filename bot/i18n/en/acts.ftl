@@ -633,6 +633,7 @@ act-reminder-cancel = Cancel the reminder
 act-reminder-move = Move the reminder
 act-method-help = Look up what a method needs
 act-history-of = Look up who changed a record
+act-day = Show one's day
 act-report = Count a report
 act-ask_documents = Look it up in the company's documents
 act-change-all = Change records by a condition

@@ -633,6 +633,7 @@ act-reminder-cancel = Отменить напоминание
 act-reminder-move = Перенести напоминание
 act-method-help = Узнать, что нужно методу
 act-history-of = Посмотреть, кто менял запись
+act-day = Показать ваш день
 act-report = Посчитать отчёт
 act-ask_documents = Посмотреть в документах компании
 act-change-all = Изменить записи по условию

@@ -136,7 +136,7 @@ def test_words_belong_to_methods_of_the_catalogue() -> None:
     outside = (name for name in list_policy_names() if not name.startswith(unnamed))  # reads of other kinds have words too
     codes = {
         build_act_code(name)
-        for name in (*(row.name for row in _writes()), *outside, "method.help", "history.of", "ask_documents", "report")
+        for name in (*(row.name for row in _writes()), *outside, "method.help", "history.of", "day", "ask_documents", "report")
     }
     assert {code for code in list_message_ids("ru") if code.startswith("act-")} <= codes
 
