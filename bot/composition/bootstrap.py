@@ -28,6 +28,7 @@ from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lead_conversion import Conversion, CustomerQuestion, LeadConverter
 from orchestrator.directory.list_columns import ViewContext, add_columns
+from orchestrator.directory.list_files import build_sheet
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
@@ -38,7 +39,7 @@ from orchestrator.directory.reference import ReferenceContext
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.http_address import parse_listed_site
-from orchestrator.domain.outputs import Table
+from orchestrator.domain.outputs import SheetPart, Table
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.leads.approvers import LeadApprovers
@@ -171,7 +172,10 @@ def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Ma
         context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
         return await add_columns(outcome, table, columns, context)
 
-    return {"columns": columns}
+    async def sheet(*, outcome: Outcome, table: Table, fields: Sequence[str], actor: Actor) -> SheetPart:
+        return await build_sheet(outcome, table, fields, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
+
+    return {"columns": columns, "sheet": sheet}
 
 
 def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:

@@ -30,6 +30,7 @@ from orchestrator.features.freezing import feature as freezing
 from orchestrator.features.history import feature as history
 from orchestrator.features.leads import feature as leads
 from orchestrator.features.leads.lead_inbox import find_pending_elsewhere
+from orchestrator.features.lists import feature as lists
 from orchestrator.features.numbers import feature as numbers
 from orchestrator.features.people import feature as staff
 from orchestrator.features.people.people_context import PeopleContext
@@ -107,6 +108,7 @@ def build_features(
         history.build_feature(),
         numbers.build_feature(outside.numbers),
         bulk.FEATURE,
+        lists.build_feature(),
         talking.build_feature(ear),
         *[asking.build_feature(name) for name in list_offering(ASK_FACE) if name in engines.turns][:1],
         freezing.build_feature(installation.switch, members),

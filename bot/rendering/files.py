@@ -49,7 +49,7 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
         page.freeze_panes(1, 0)
         page.autofilter(0, 0, len(sheet.rows), max(len(sheet.columns) - 1, 0))
         for column, title in enumerate(sheet.columns):
-            page.set_column(column, column, _measure_width(title, sheet.rows, column))
+            page.set_column(column, column, measure_width(title, sheet.rows, column))
     return buffer.getvalue()
 
 
@@ -62,13 +62,13 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
     for column, cell in enumerate(row):
         if not isinstance(cell, str):
             page.write_number(number, column, cell)
-        elif column == 0 and _is_address(link):
+        elif column == 0 and is_address(link):
             page.write_url(number, column, link, string=strip_unprintable(cell))
         else:
             page.write_string(number, column, strip_unprintable(cell))
 
 
-def _is_address(link: str) -> bool:
+def is_address(link: str) -> bool:
     """Other links could open files of the reader."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
@@ -77,6 +77,6 @@ def strip_unprintable(text: str) -> str:
     return _UNPRINTABLE.sub("", text)[:_LONGEST]
 
 
-def _measure_width(title: str, rows: Sequence[Sequence[Cell]], column: int) -> int:
+def measure_width(title: str, rows: Sequence[Sequence[Cell]], column: int) -> int:
     longest = max((len(str(row[column])) for row in rows if column < len(row)), default=0)
     return min(max(longest, len(title)) + 2, _WIDEST)

@@ -11,7 +11,7 @@ from bot.rendering.report_caption import render_report_text
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from bot.rendering.tables import MAX_ROWS, render_table
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, Text
+from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, SheetPart, Text
 
 _PLAIN = frozenset(
     {
@@ -114,6 +114,8 @@ def _render_part(part: ReplyPart, reply: Reply, tr: Translator, first: int) -> S
             return render_passage(part)
         case ReportPart():
             return render_report_text(part.answer, tr)
+        case SheetPart():  # a file, not a text
+            return ()
         case DayPart():
             return render_daily(part.body, tr)
         case _:

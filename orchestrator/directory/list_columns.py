@@ -30,7 +30,7 @@ from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
 MOST_COLUMNS: Final = 8
-_EMPTY: Final = "—"
+EMPTY: Final = "—"
 _LONGEST_CELL: Final = 80
 _CHUNK: Final = 20
 """Values named at once."""
@@ -59,7 +59,7 @@ class ViewContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Column:
+class Column:
     """`name` is as rows have it."""
 
     name: str
@@ -87,30 +87,53 @@ async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str]
 
     Fields that the call did not read are read once more with its conditions. A field that the records do not have gives no column.
     """
-    entity = next((parse_target(row.target)[0] for row in table.rows if row.target), find_row_kind(outcome))
-    read_rows = extract_rows(outcome.result)
-    rows = {RecordRow.model_validate(row).id: row for row in read_rows}
+    entity = find_entity(outcome, table)
     wanted = field_names or _ROW_COLUMNS.get(entity, "").split()
     if not wanted:
         return ColumnedTable(table=table, unknown=())
-    named_columns = [(name, await _find_column(entity, name, read_rows, context, outcome.method)) for name in wanted]
-    columns = [column for _, column in named_columns if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
-    missing = [column for column in columns if not any(_find_value(row, column) is not None for row in rows.values())]
+    found = await find_columns(outcome, table, wanted, context)
+    cells = [await format_column(found.entity, column, found.rows, context) for column in found.columns]
+    new_rows = tuple(
+        row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
+        for number, row in enumerate(table.rows)
+    )
+    columned = table.model_copy(update={"rows": new_rows, "columns": tuple(column.title for column in found.columns)})
+    return ColumnedTable(table=columned, unknown=tuple(name for name in found.unknown if name in field_names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundColumns:
+    """`rows` are those of the table, as the portal gave them; `unknown` are names of no field."""
+
+    entity: str
+    columns: Sequence[Column]
+    rows: Sequence[JsonObject]
+    unknown: Sequence[str] = ()
+
+
+async def find_columns(
+    outcome: Outcome, table: Table, wanted: Sequence[str], context: ViewContext, *, most: int = MOST_COLUMNS
+) -> FoundColumns:
+    """What the call did not read is read once more with its conditions; raises no errors of the portal."""
+    entity = find_entity(outcome, table)
+    read_rows = extract_rows(outcome.result)
+    rows = {RecordRow.model_validate(row).id: row for row in read_rows}
+    named_columns = [(name, await find_column(entity, name, read_rows, context, outcome.method)) for name in wanted]
+    columns = [column for _, column in named_columns if column is not None and not _is_in_title(entity, column)][:most]
+    missing = [column for column in columns if not any(find_value(row, column) is not None for row in rows.values())]
     if missing:
         rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
     known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
     if len(rows) < len(read_rows) == len(table.rows):
         known = list(read_rows)  # rows without ids, or one record in several rows
-    cells = [await _format_column(entity, column, known, context) for column in columns]
-    new_rows = tuple(
-        row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
-        for number, row in enumerate(table.rows)
-    )
-    columned = table.model_copy(update={"rows": new_rows, "columns": tuple(column.title for column in columns)})
-    return ColumnedTable(table=columned, unknown=tuple(name for name, column in named_columns if column is None and name in field_names))
+    return FoundColumns(entity=entity, columns=columns, rows=known, unknown=[name for name, column in named_columns if column is None])
 
 
-async def _find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext, method: str) -> _Column | None:
+def find_entity(outcome: Outcome, table: Table) -> str:
+    return next((parse_target(row.target)[0] for row in table.rows if row.target), find_row_kind(outcome))
+
+
+async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext, method: str) -> Column | None:
     """None if these records have none. The portal's own fields must be named exactly: a similar one may be another."""
     info = _find_info(entity, name, context)
     field = await context.naming.find_field(entity, name)
@@ -125,7 +148,7 @@ async def _find_column(entity: str, name: str, rows: Sequence[JsonObject], conte
     title = (info.ru if context.actor.locale == "ru" else info.en) if info is not None else portal or to_visible_line(name, limit=40)
     if info is None and field is None and words is not None:
         title = words.names[context.actor.locale]
-    return _Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field, words=words)
+    return Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field, words=words)
 
 
 def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None:
@@ -134,11 +157,11 @@ def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None
     return spec.fields[known] if spec is not None and known is not None else None
 
 
-def _is_in_title(entity: str, column: _Column) -> bool:
+def _is_in_title(entity: str, column: Column) -> bool:
     return column.key in (_IN_TITLE if entity in {"contact", "user"} else {"title"})
 
 
-def _find_value(row: JsonObject, column: _Column) -> object:
+def find_value(row: JsonObject, column: Column) -> object:
     """In any spelling; None if the row has none."""
     if column.name in row:
         return row[column.name]
@@ -153,9 +176,7 @@ def _merge_rows(rows: Mapping[int, JsonObject], more: Sequence[JsonObject]) -> d
     return {number: {**row, **read.get(number, {})} for number, row in rows.items()}
 
 
-async def _read_missing(
-    outcome: Outcome, entity: str, columns: Sequence[_Column], count: int, context: ViewContext
-) -> Sequence[JsonObject]:
+async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column], count: int, context: ViewContext) -> Sequence[JsonObject]:
     """[] if that is not possible."""
     spec = context.reads.catalogue.find(outcome.method)
     if spec is None or spec.verb != "list" or not spec.reads_only or "start" in outcome.call:
@@ -170,19 +191,19 @@ async def _read_missing(
         return []
 
 
-async def _format_column(entity: str, column: _Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
+async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
     """Raises no errors of the portal."""
-    values = [_find_value(row, column) for row in rows]
+    values = [find_value(row, column) for row in rows]
     single = list(dict.fromkeys(str(one) for value in values for one in _split(value, column)))
     words_by_value = await _name_values(entity, column, single[:_MOST_NAMED], context)
     cells = []
     for value, row in zip(values, rows, strict=True):
         words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value, column)]
-        cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or _EMPTY)
+        cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
     return cells
 
 
-def _split(value: object, column: _Column) -> list[object]:
+def _split(value: object, column: Column) -> list[object]:
     """Of a file its number; `false` stands for an empty field of several values, and "|RUB" for no sum."""
     if value is False and column.kind not in _FLAG_KINDS:
         return []
@@ -191,7 +212,7 @@ def _split(value: object, column: _Column) -> list[object]:
     return [item for item in plain_values if item not in (None, "", [], {}, "0000-00-00 00:00:00") and not _NO_SUM.fullmatch(str(item))]
 
 
-async def _name_values(entity: str, column: _Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
+async def _name_values(entity: str, column: Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
     numbers = [(value, number) for value in values if (number := to_number(value))]
     naming, kind = context.naming, column.kind
     try:
@@ -217,7 +238,7 @@ async def _name_values(entity: str, column: _Column, values: Sequence[str], cont
     return words_by_value
 
 
-async def _format_one(entity: str, column: _Column, value: object, row: JsonObject, context: ViewContext) -> str:
+async def _format_one(entity: str, column: Column, value: object, row: JsonObject, context: ViewContext) -> str:
     record, text, locale = RecordRow.model_validate(row), str(value), context.actor.locale
     if column.words is not None and (choice := column.words.choices.get(text.lower())) is not None:
         return choice[locale]

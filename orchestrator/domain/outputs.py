@@ -76,6 +76,8 @@ class Table(View):
     first: int = 1
     place: str = ""
     """As the model names the step: "2.1" is step 1 of iteration 2."""
+    fields: tuple[str, ...] = ()
+    """The codes of the columns that were asked for."""
 
     def count_seen(self, *, has_file: bool) -> int:
         """`has_file`: the channel sends a long list as a file, too."""
@@ -104,7 +106,32 @@ class DayPart(Frozen):
     body: JsonObject
 
 
-ReplyPart = Text | Table | Passage | ReportPart | DayPart
+SheetUnit = Literal["text", "number", "money", "date", "moment"]
+SheetCell = str | float | None
+"""A day or a moment is ISO text, without an offset."""
+
+
+class SheetColumn(Frozen):
+    title: str
+    unit: SheetUnit = "text"
+
+
+class SheetRow(Frozen):
+    label: str
+    url: str = ""
+    cells: tuple[SheetCell, ...] = ()
+
+
+class SheetPart(Frozen):
+    """A list that is sent as a table file alone; `total` counts also the rows that it lacks."""
+
+    kind: Literal["sheet"] = "sheet"
+    columns: tuple[SheetColumn, ...]
+    rows: tuple[SheetRow, ...]
+    total: int
+
+
+ReplyPart = Text | Table | Passage | ReportPart | DayPart | SheetPart
 
 
 class Reply(Frozen):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bitrix.masking import SHORTEST_SECRET, SecretMask
-from orchestrator.domain.outputs import DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, Table, Text
+from orchestrator.domain.outputs import DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, SheetPart, Table, Text
 from orchestrator.domain.report import ReportAnswer
 from orchestrator.language.links import extract_addresses, find_allowed_links, strip_unknown_links
 
@@ -57,6 +57,8 @@ class TextGuard:
                 return Passage(title=self.secrets.mask(part.title), text=self.secrets.mask(part.text))
             case ReportPart():
                 return part.model_copy(update={"answer": ReportAnswer.model_validate(self._mask_nested(part.answer.to_json()))})
+            case SheetPart():
+                return SheetPart.model_validate(self._mask_nested(part.model_dump(mode="json")))
             case DayPart():
                 return DayPart.model_validate({"body": self._mask_nested(part.body)})
             case _:

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
+from orchestrator.domain.outputs import Action, Notice, Reply, ReportPart, Table, Text
 from orchestrator.engines.base import ListSource, TurnEnd, TurnInput
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.undo import undo_policy
@@ -38,6 +38,17 @@ def build_report_key(report_id: str) -> str:
 
 _MOST_PICTURES: Final = 3
 """Of one answer: more would fill the chat."""
+LIST_BUTTON: Final = "list"
+"""A press sends ("list", short id of the turn, place)."""
+_MOST_FILES: Final = 4
+_SHORT: Final = 12
+
+
+def shorten_turn(turn_id: str) -> str:
+    """A button has room for the end of an id."""
+    return turn_id[-_SHORT:]
+
+
 RULES: Final = 1
 """Of the rules of consent; older conversations are told of them once."""
 
@@ -55,6 +66,8 @@ async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, s
         warned.append(warning[1])
     end = replace(end, reply=tools.guard.clean_reply(reply, turn.text, locale=actor.locale), history=mask(end.history))
     lists = collect_shown_lists(end, session=session.key, mask=mask)
+    if Address.parse(session.key).is_messenger:
+        end = replace(end, reply=_add_file_buttons(end.reply, lists, turn.turn_id))
     await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, events=warned)
     await _record_audit(context, actor, session, tools)
 
@@ -198,6 +211,15 @@ def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str
     return list(_limit_rows([replace(one, rows=tuple(ShownRow(row.record, mask(row.label)) for row in one.rows)) for one in lists]))
 
 
+def _add_file_buttons(reply: Reply, lists: Sequence[ShownList], turn_id: str) -> Reply:
+    """«Excel» for each list that can be read again."""
+    places = [one.place for one in lists if one.method and one.rows]
+    labels = [Notice(code="button-list-file", args={"number": number, "of": len(places)}) for number in range(1, len(places) + 1)]
+    pairs = list(zip(places, labels, strict=True))[:_MOST_FILES]
+    buttons = [Action(words=(LIST_BUTTON, shorten_turn(turn_id), place), label=label) for place, label in pairs]
+    return reply.model_copy(update={"actions": (*reply.actions, *buttons)})
+
+
 def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> ListSource | None:
     """None if it holds a secret."""
     source = end.sources.get(table.place)
@@ -207,7 +229,8 @@ def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> List
 def read_shown_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
     seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
     rows = tuple(ShownRow(row.target, "" if table.is_prose else row.label) for row in seen)
-    shown_list = ShownList(place=table.place, total=max(table.total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
+    total = max(table.total, table.first - 1 + len(table.rows))
+    shown_list = ShownList(place=table.place, total=total, rows=rows, first=table.first, fields=table.fields)
     return replace(shown_list, method=source.method, params=source.params, by=source.by) if source is not None else shown_list
 
 

@@ -57,6 +57,13 @@ many-event = events
 many-user = employees
 many-other = records
 
+button-list-file = 📎 Excel{ $of ->
+    [1] {""}
+   *[other] {" "}{ $number }
+  }
+list-gone = I do not hold this list in memory any more. Show it again and press Excel.
+list-of-another = Somebody else asked for this list. Ask for your own: it will have your records.
+list-unread = The list cannot be read just now, or is empty by now. Try again later.
 file-list = List
 file-text = Answer
 file-record = Record

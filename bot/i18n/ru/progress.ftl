@@ -58,6 +58,13 @@ many-event = события
 many-user = сотрудников
 many-other = записи
 
+button-list-file = 📎 Excel{ $of ->
+    [1] {""}
+   *[other] {" "}{ $number }
+  }
+list-gone = Этот список я уже не держу в памяти. Покажите его снова и нажмите Excel.
+list-of-another = Список спрашивал другой человек. Спросите свой: в нём будут ваши записи.
+list-unread = Список сейчас не читается или уже пуст. Попробуйте позже.
 file-list = Список
 file-text = Ответ
 file-record = Запись

@@ -15,13 +15,14 @@ from bot.rendering.pictures.palette import ThemeName
 from bot.rendering.replies import render_reply
 from bot.rendering.report_caption import build_caption, render_report_text
 from bot.rendering.report_file import render_report_xlsx
+from bot.rendering.sheet_file import render_sheet_xlsx
 from bot.rendering.spans import Spans, to_plain_text
 from bot.rendering.tables import MAX_ROWS
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard, build_report_keyboard
 from orchestrator.domain.card_view import CardView, count_units
-from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, ReportPart, SentFile, Table, build_reply
+from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, ReportPart, SentFile, SheetPart, Table, build_reply
 from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
 
@@ -121,6 +122,8 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
     """`safe` has links of others disabled; buttons, files and pictures come from `reply`."""
     if len(reports := [part for part in reply.parts if isinstance(part, ReportPart)]) == 1:
         return _build_report(reports[0], reply, safe, tr)
+    if sheet := next((part for part in reply.parts if isinstance(part, SheetPart)), None):
+        return RenderedMessage(pieces=(), files=(_attach_sheet(sheet, tr),))
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
@@ -175,6 +178,13 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
     )
     sheet = build_sheet(table, heading=tr.translate("file-record"))
     return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
+
+
+def _attach_sheet(sheet: SheetPart, tr: Translator) -> Attachment:
+    rows = len(sheet.rows)
+    caption = "" if rows >= sheet.total else tr.translate("file-has-part", rows=rows, total=sheet.total)
+    name = f"{_build_file_name(tr.translate('file-list'))}.xlsx"
+    return Attachment(name=name, caption=caption, build=lambda: render_sheet_xlsx(sheet, tr))
 
 
 def _build_file_name(words: str) -> str:

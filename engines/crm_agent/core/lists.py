@@ -150,7 +150,7 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
             continue
         columns = tuple(dict.fromkeys(filter(None, _SEPARATOR.split(match["fields"] or ""))))
         table, unknown = await _build_table(ctx, work.lists[place], columns)
-        parts.append(table.model_copy(update={"place": f"{place[0]}.{place[1]}"}))
+        parts.append(table.model_copy(update={"place": f"{place[0]}.{place[1]}", "fields": columns}))
         if unknown:
             notices.append(Notice(code="columns-unknown", args={"count": len(unknown)}))
     _add_text(parts, assistant[position:])
