@@ -64,6 +64,7 @@ TAX_VALUE double - Сумма налога
 COMPANY_ID crm_company - Компания
 CONTACT_ID crm_contact - Контакт
 CONTACT_IDS crm_contact M Контакты
+OBSERVERS user M Наблюдатели
 LEAD_ID crm_lead R Лид
 QUOTE_ID crm_quote R Предложение
 BEGINDATE date - Дата начала

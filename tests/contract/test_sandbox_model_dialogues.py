@@ -95,6 +95,21 @@ async def test_who_changed_a_record_is_asked_of_the_journal(client: httpx.AsyncC
     assert "[[" not in none.assistant
 
 
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("что у меня сегодня?", ("day", {})),
+        ("мой день", ("day", {})),
+        ("what do I have today?", ("day", {})),
+        ("верни как было у Ромашки", ("undo.propose", {"deal": "@deal:Ромашка"})),
+        ("верни всё, что я сделал за час", ("undo.propose", {"since": "@date:час назад"})),
+        ("отмени моё последнее изменение", ("undo.propose", {})),
+    ],
+)
+async def test_the_day_and_what_is_taken_back_are_steps_of_their_own(client: httpx.AsyncClient, text: str, step: tuple[str, Any]) -> None:
+    assert plan(await blocks(client, turn(text))) == [step]
+
+
 @pytest.mark.parametrize("status", ["ok", "refused"])
 async def test_other_wishes_follow_when_the_cards_are_decided(client: httpx.AsyncClient, status: str) -> None:
     """A sum is read, then written on a card; then the lead with its reminder, whatever came of the card; then silence."""

@@ -16,6 +16,7 @@ from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, li
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
 from engines.crm_agent.core.turn_work import Page, TurnWork
+from engines.crm_agent.core.undo_step import SINCE, build_since_step, take_since
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting, take_up_card
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
@@ -26,6 +27,7 @@ from orchestrator.domain.bulk import CHANGE_ALL, HAND_OVER
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.domain.own_reads import NEXT, REPORT
+from orchestrator.domain.undo_request import FIND_UNDO, PROPOSE_UNDO
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import CHANGE, WITHDRAW, Step
 from orchestrator.language.time_zones import parse_moment
@@ -198,7 +200,23 @@ async def _settle_bulk(ctx: TurnContext, work: TurnWork, step: Step, *, slot: st
     return PlannedStep(slot=slot, step=step, namesakes=namesakes)
 
 
-_SETTLED_APART: Final = {REPORT: _settle_report, CHANGE_ALL: _settle_bulk, HAND_OVER: _settle_bulk}
+async def _settle_undo(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
+    """`since` is read as in a filter: a day is from its beginning."""
+    others = {name: value for name, value in step.params.items() if name != SINCE}
+    settled = await _settle_names(ctx, work, step=replace(step, params=others), slot=slot)
+    if isinstance(settled, NameQuestion) or SINCE not in step.params or settled.problem is not None:
+        return settled
+    dated = await _settle_dates(ctx, work, step=build_since_step(step), slot=slot)
+    return dated if isinstance(dated, NameQuestion) else take_since(settled, dated)
+
+
+_SETTLED_APART: Final = {
+    REPORT: _settle_report,
+    CHANGE_ALL: _settle_bulk,
+    HAND_OVER: _settle_bulk,
+    FIND_UNDO: _settle_undo,
+    PROPOSE_UNDO: _settle_undo,
+}
 """Steps whose names stand elsewhere than those of a call of the portal."""
 
 

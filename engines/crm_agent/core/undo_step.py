@@ -1,6 +1,7 @@
 """Steps undo.find and undo.propose: what the person themself has changed, and cards that take it back."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -11,10 +12,11 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.domain.undo_request import FIND_UNDO, OwnChange, UndoAnswer, UndoRequest
 from orchestrator.engines.base import TurnContext
+from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
 _RECORDS: Final = ("deal", "lead", "contact", "company", "task", "activity")
-_SINCE: Final = "since"
+SINCE: Final = "since"
 _CHANGES: Final = "changes"
 _LONGEST_ID: Final = 9
 _FORMS: Final = (
@@ -22,6 +24,22 @@ _FORMS: Final = (
     "ids from undo.find; nothing means the last change"
 )
 _NONE: Final = "this person has changed nothing like that through the bot; changes of others and in the portal are taken back by hand"
+
+
+_BOUND: Final = ">=DATE_CREATE"
+
+
+def build_since_step(step: Step) -> Step:
+    """A list whose filter has the moment from which changes are meant."""
+    return replace(step, method="crm.deal.list", params={"filter": {_BOUND: step.params[SINCE]}})
+
+
+def take_since(settled: PlannedStep, dated: PlannedStep) -> PlannedStep:
+    """`dated` is that list with its day resolved."""
+    if dated.problem is not None:
+        return replace(settled, problem=dated.problem)
+    params = {**settled.step.params, SINCE: dated.step.params["filter"][_BOUND]}
+    return replace(settled, step=replace(settled.step, params=params), dates=dated.dates)
 
 
 def parse_request(params: JsonObject) -> UndoRequest | None:
@@ -36,7 +54,7 @@ def parse_request(params: JsonObject) -> UndoRequest | None:
             and not request.record
         ):
             request = request.model_copy(update={"record": f"{name}:{int(number)}"})
-        elif name == _SINCE and _is_moment(value):
+        elif name == SINCE and _is_moment(value):
             request = request.model_copy(update={"since": str(value)})
         elif name == _CHANGES and isinstance(value, list) and value and all(isinstance(one, str) and one for one in value):
             request = request.model_copy(update={"changes": tuple(value)})

@@ -22,6 +22,10 @@ from sandbox.portal.values import show_classic, to_int
 Handler = Callable[[Call], Any]
 
 
+_UNIVERSAL = {"OBSERVERS"}
+"""Fields of which only `crm.item.*` knows."""
+
+
 def _fields_argument(call: Call) -> Row:
     given = call.any_case("fields")
     if isinstance(given, dict):
@@ -39,7 +43,7 @@ def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
     pairs = []
     for name, raw in given.items():
         field = schema.fields.get(name)
-        if field is None or (field.name == "CONTACT_IDS" and not isinstance(raw, list)):
+        if field is None or field.name in _UNIVERSAL or (field.name == "CONTACT_IDS" and not isinstance(raw, list)):
             continue
         try:
             records.read_fields(schema, [(field, raw)])
@@ -70,7 +74,7 @@ def _add(schema: Schema, call: Call) -> int:
 
 def _get(schema: Schema, call: Call) -> Row:
     row = _find(schema, call, "get")
-    names = [f.name for f in schema.fields.values() if f.name != "CONTACT_IDS"]
+    names = [f.name for f in schema.fields.values() if f.name not in {"CONTACT_IDS", *_UNIVERSAL}]
     return show_classic(schema, row, names)
 
 
@@ -163,7 +167,8 @@ def _book(schema: Schema, field: Field) -> str:
 
 
 def _fields(schema: Schema, _: Call) -> Row:
-    return {field.name: describe(schema, field, title=field.name if field.custom else field.title) for field in schema.fields.values()}
+    shown = (field for field in schema.fields.values() if field.name not in _UNIVERSAL)
+    return {field.name: describe(schema, field, title=field.name if field.custom else field.title) for field in shown}
 
 
 def _contact_items(call: Call) -> list[Row]:

@@ -46,6 +46,17 @@ async def test_what_somebody_else_changed_since_is_left_and_said(office: World) 
     assert named_notices(rows) == ["undo-changed"]
 
 
+@pytest.mark.parametrize(
+    ("since", "is_found"), [("@date:час назад", False), ("@date:сегодня", True), ("@date:2 часа назад", True), ("@date:вчера", True)]
+)
+async def test_a_day_is_from_its_beginning_and_a_moment_from_then(office: World, since: str, is_found: bool) -> None:  # noqa: FBT001
+    await done(office, update({"OPPORTUNITY": 1_200_000}))
+    office.clock.advance(timedelta(minutes=75))
+    office.model.will(reply(step("undo.find", {"since": since}), text="Смотрю."), reply(text="Вот."))
+    await office.work(message("что я менял?"))
+    assert ('"fields": ["Сумма"]' in office.model.prompts[-1][-1]["content"]) is is_found
+
+
 async def test_only_the_last_plan_is_the_last_change(office: World) -> None:
     """Both changes of one card, and not the one before; what was taken back already does not count."""
     await done(office, update({"COMMENTS": "звонил"}))
@@ -147,7 +158,7 @@ async def test_a_turn_that_goes_on_after_its_own_card_proposes_nothing_again(off
     assert all(card["status"] != "requested" for card in cards(rows)), codes(rows)
 
 
-@pytest.mark.parametrize("params", [{"deal": "Ромашка"}, {"user": 7}, {"since": "вчера"}, {"changes": []}, {"deal": 481, "lead": 5}])
+@pytest.mark.parametrize("params", [{"deal": "Ромашка"}, {"user": 7}, {"since": 5}, {"changes": []}, {"deal": 481, "lead": 5}])
 async def test_anything_else_is_refused_with_the_forms(office: World, params: dict[str, Any]) -> None:
     office.model.will(reply(step("undo.propose", params), text="Возвращаю."), reply(text="Уточните."))
     await office.work(message("верни"))
