@@ -1,5 +1,6 @@
 """A person's day, for `/today`, the same asked in words, and the morning message; for a lead the numbers of the team."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from bitrix.bulk.lists import extract_rows
 from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.catalogue.names import to_field_key
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.errors import BitrixError, OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
@@ -214,31 +216,35 @@ async def _format_sums(rows: Sequence[JsonObject], view: _ViewContext) -> str:
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[DayList], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """Busiest first, then the whole team; None if a count could not be read."""
-    people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
+    """The busiest people, then the whole team; None if a count could not be read. Nobody is told apart if a list is too long for it."""
     if not users:
         return ()
-    commands = [
-        day_list.build_command(f"p{place}_{number}", owner, select=("ID",))
-        for place, owner in enumerate(people)
-        for number, day_list in enumerate(lists)
-    ]
-    answered = await _read_batch(reads, commands, priority)
-    if any(outcome.status != "success" for outcome in answered):
+    commands = [day_list.build_command(f"t{place}", list(users), select=("ID", day_list.owner)) for place, day_list in enumerate(lists)]
+    outcomes = await _read_batch(reads, commands, priority)
+    if any(outcome.status != "success" for outcome in outcomes):
         return None
-    outcomes = iter(answered)
-    lines = []
-    for owner in people:
-        counts = dict.fromkeys(COUNTED.values(), 0)
-        for day_list in lists:
-            counts[COUNTED[day_list.code]] += _count(next(outcomes))
-        lines.append(TeamLine(name=await naming.find_user_name(owner) if isinstance(owner, int) else "", **counts))
-    if len(users) > TEAM:
-        return tuple(lines)
-    whole = TeamLine(name="", **{key: sum(getattr(line, key) for line in lines) for key in dict.fromkeys(COUNTED.values())})
-    busy = [line for line in lines if line.overdue or line.due or line.closing or line.idle]
-    return (*sorted(busy, key=lambda line: (-line.overdue, -line.due, line.name)), whole)
+    whole: Counter[str] = Counter()
+    by_owner: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    is_apart = True
+    for day_list, command, outcome in zip(lists, commands, outcomes, strict=True):
+        name, rows = COUNTED[day_list.code], list(extract_rows(outcome.result))
+        total = outcome.total if outcome.total is not None else len(rows)
+        if len(rows) < total <= MOST:
+            rows = list((await read_first_rows(reads.client, command.method, command.params, max_rows=MOST, priority=priority)).rows)
+        whole[name] += total
+        is_apart = is_apart and total <= len(rows)
+        for row in rows:
+            by_owner[_read_owner(row, day_list)][name] += 1
+    owners = [owner for owner in by_owner if owner in users] if is_apart else []
+    lines = [TeamLine(name=await naming.find_user_name(owner), **_fill(by_owner[owner])) for owner in owners]
+    busiest = sorted(lines, key=lambda line: (-line.overdue, -line.due, -line.closing - line.idle, line.name))[:TEAM]
+    return (*busiest, TeamLine(name="", **_fill(whole)))
 
 
-def _count(outcome: CommandOutcome) -> int:
-    return outcome.total if outcome.total is not None else len(extract_rows(outcome.result))
+def _fill(counts: Counter[str]) -> dict[str, int]:
+    return {name: counts[name] for name in COUNTED.values()}
+
+
+def _read_owner(row: JsonObject, day_list: DayList) -> int:
+    number = str(next((value for name, value in row.items() if to_field_key(name) == to_field_key(day_list.owner)), ""))
+    return int(number) if number.isascii() and number.isdecimal() else 0

@@ -52,6 +52,10 @@ class DayList:
     def method(self) -> str:
         return _METHODS[self.entity]
 
+    @property
+    def owner(self) -> str:
+        return _OWNER[self.entity]
+
     def build_command(self, key: str, owner: int | Sequence[int], *, select: Sequence[str] = ()) -> Command:
         if self.entity == "event":
             return Command(key=key, method=self.method, params={"type": "user", "ownerId": owner, **self.filter})

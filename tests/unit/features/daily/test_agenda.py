@@ -141,14 +141,20 @@ async def test_today_says_why_the_portal_shows_nothing(sandbox_home: Home, error
     assert said in to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
 
 
-async def test_a_large_team_is_counted_together(sandbox_home: Home, wire: Sandbox) -> None:
-    """More people than fit one request: one line for all of them; what cannot be counted is not guessed."""
+async def test_a_large_team_is_told_apart_while_its_lists_are_read_whole(sandbox_home: Home, wire: Sandbox) -> None:
+    """One line for all of them otherwise; what cannot be counted is not guessed."""
     wire.empty()
     for owner in (6, 7, 8):
         wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
     naming = watcher_of(sandbox_home.world.orchestrator)._look._naming  # type: ignore[union-attr]
     found = await load_agenda(sandbox_home.reads, naming, VERA, NOW, team=range(1, 40))
-    assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
+    assert [(line.name, line.overdue) for line in found.team] == [("Борис Смирнов", 1), ("Вера Лебедева", 1), ("", 2)], (
+        "her own deal is not the team's"
+    )
+    for _ in range(MOST):
+        wire.add(ASSIGNED_BY_ID=8, CLOSEDATE="2026-11-01")
+    found = await load_agenda(sandbox_home.reads, naming, VERA, NOW, team=range(1, 40))
+    assert found.team == (TeamLine(name="", overdue=MOST + 2),), "too many to be told apart"
     wire.closed = {"tasks.task.list"}
     found = await load_agenda(sandbox_home.reads, naming, VERA, NOW, team=range(1, 40))
     assert (found.team, found.unread) == ((), ("today-overdue", "today-tasks", "today-team"))
