@@ -1,6 +1,5 @@
 """Builds the plan of one iteration and records it; runs no step. A reference replaces a whole value and is never inserted into a text."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +11,7 @@ from engines.crm_agent.core import bulk_step
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_limit
-from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, list_namesakes, means_all, replace_references
+from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, find_references, list_namesakes, means_all, replace_references
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
 from engines.crm_agent.core.turn_work import Page, TurnWork
@@ -21,7 +20,7 @@ from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
-from orchestrator.directory.field_references import find_doubled_keys, find_key_reference
+from orchestrator.directory.field_references import find_doubled_keys
 from orchestrator.directory.value_references import find_field
 from orchestrator.domain.bulk import CHANGE_ALL, HAND_OVER
 from orchestrator.domain.effect import MessageFacts
@@ -388,30 +387,3 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     besides = {target for target in work.targets if target.startswith("lead:")} if step.method.lower() in _OF_LEADS else set()
     several: Ambiguous | None = await ctx.query("same", points=points, actor=ctx.actor, besides=besides)
     return (reference, several) if several is not None else None
-
-
-_REFERENCE = re.compile(
-    r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
-)
-
-
-def find_references(value: object) -> list[str]:
-    """In order, without duplicates and days."""
-    references: list[str] = []
-    _collect(value, references)
-    # What an option means depends on its field, so the fields come first.
-    return sorted(dict.fromkeys(references), key=lambda reference: not reference.startswith("@field:"))
-
-
-def _collect(value: object, references: list[str]) -> None:
-    if isinstance(value, str):
-        if _REFERENCE.fullmatch(value):
-            references.append(value)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if reference := find_key_reference(key):
-                references.append(reference)
-            _collect(item, references)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _collect(item, references)

@@ -1,5 +1,6 @@
 """A step of a plan, and the references in its parameters, which stand for whole values."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -8,7 +9,7 @@ from engines.crm_agent.core.turn_work import Page
 from orchestrator.directory.answers import Ambiguous, Unresolved
 from orchestrator.directory.current_records import is_binding_field
 from orchestrator.directory.date_places import split_operator
-from orchestrator.directory.field_references import replace_key
+from orchestrator.directory.field_references import find_key_reference, replace_key
 from orchestrator.directory.value_references import find_fields
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
@@ -78,3 +79,30 @@ def list_namesakes(several: Ambiguous) -> str:
     labels = [option.label for option in several.fitting]
     names = [label.partition(" · ")[0] for label in labels]
     return ", ".join(names if len(set(names)) == len(names) else labels)
+
+
+_REFERENCE = re.compile(
+    r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
+)
+
+
+def find_references(value: object) -> list[str]:
+    """In order, without duplicates and days."""
+    references: list[str] = []
+    _collect(value, references)
+    # What an option means depends on its field, so the fields come first.
+    return sorted(dict.fromkeys(references), key=lambda reference: not reference.startswith("@field:"))
+
+
+def _collect(value: object, references: list[str]) -> None:
+    if isinstance(value, str):
+        if _REFERENCE.fullmatch(value):
+            references.append(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if reference := find_key_reference(key):
+                references.append(reference)
+            _collect(item, references)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _collect(item, references)

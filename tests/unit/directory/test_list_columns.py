@@ -7,8 +7,8 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import build_sheet
-from bot.rendering.tables import render_table
 from bot.rendering.spans import to_plain_text
+from bot.rendering.tables import render_table
 from orchestrator.directory.answers import ColumnedTable
 from orchestrator.domain.effect import Outcome
 from tests.unit.gate.sandbox_kit import Desk

@@ -6,8 +6,8 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_planned_call, render_reply
-from bot.rendering.tables import MAX_ROWS
 from bot.rendering.spans import to_plain_text
+from bot.rendering.tables import MAX_ROWS
 from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
 from bot.telegram.view.keyboards import build_reply_keyboard
 from orchestrator.domain.card_view import Preview

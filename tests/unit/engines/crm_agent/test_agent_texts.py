@@ -14,7 +14,7 @@ from bot.composition.installation import load_rules
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from engines.crm_agent.core.lists import NEXT
-from engines.crm_agent.core.plan import find_references, replace_references
+from engines.crm_agent.core.planned_steps import find_references, replace_references
 from engines.crm_agent.core.prompt import build_system_message
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.crm_agent.core.plan import find_references, replace_references
+from engines.crm_agent.core.planned_steps import find_references, replace_references
 from orchestrator.directory.field_references import find_doubled_keys
 
 JSON = st.recursive(
