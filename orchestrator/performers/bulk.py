@@ -11,12 +11,12 @@ from bitrix.bulk.bulk import list_all
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
-from orchestrator.domain.bulk import BULK, BULK_ENGINE, BulkFile, BulkItem
+from orchestrator.domain.bulk import BULK_ENGINE, BulkFile, BulkItem
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ignored_filters import find_ignored_field
-from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON
+from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON, build_run_key
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from state.canonical import hash_text, loads
 from state.clock import Clock
@@ -72,12 +72,6 @@ class BulkPerformer:
         )
         actor = {"key": person, "name": person}
         return order.to_row(key, source=f"start:{key}", actor=actor, now=self._clock.now(), lane="turn")
-
-
-def build_run_key(effect_id: str) -> str:
-    """The same each time: one approval never starts two runs."""
-    digits = hash_text(f"{BULK}/{effect_id}")
-    return f"{PREFIX}{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
 
 def _parse(text: str) -> BulkFile | None:

@@ -9,8 +9,10 @@ from zoneinfo import ZoneInfo
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK
 from orchestrator.domain.undo_request import OwnChange, UndoRequest
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.kinds.bulk_methods import build_run_key
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.preview.field_words import find_title
@@ -21,6 +23,7 @@ from orchestrator.language.time_zones import parse_moment
 from state.clock import build_lower_id
 from state.journal.async_store import AsyncStore
 from state.journal.record_index import list_changed_records
+from state.journal.run_index import PREFIX
 from state.journal.store import EffectRow, Store
 
 LONGEST: Final = timedelta(days=7)
@@ -74,7 +77,14 @@ def _read_changes(store: Store, first: datetime, person: str) -> list[FoundChang
     places = {effect_id: place for place, effect_id in enumerate(effect_ids)}
     rows = [row for row in store.find_effects(effect_ids) if _is_own(row, person)] if effect_ids else []
     rows.sort(key=lambda row: places[row.effect_id], reverse=True)
+    runs = {run for row in rows if (run := find_bulk_run(row))}
+    rows = [row for row in rows if not any(row.stream.endswith(run) for run in runs)]  # parts of a change of many records: one change
     return [FoundChange(row=row, is_undone=_is_undone(store, row.effect_id)) for row in rows]
+
+
+def find_bulk_run(row: EffectRow) -> str:
+    """The id of the run that changed many records; "" for another call."""
+    return build_run_key(row.effect_id).removeprefix(PREFIX) if row.call["call"].get("kind") == BULK else ""
 
 
 def _is_own(row: EffectRow, person: str) -> bool:
@@ -102,7 +112,7 @@ async def _describe(change: FoundChange, actor: Actor, reader: Reader, catalogue
     leaves = [leaf for leaf in undo_policy.list_leaves(done, catalogue) if not leaf.reads_only] if done is not None else []
     titles = [title for leaf in leaves for title in await _list_titles(leaf, reader)]
     record, when = next(iter(list_records(row)), ""), _format_when(row.updated_at, actor, now)
-    title = str(order.named.get("title") or "")
+    title = str(order.named.get("title") or (order.named.get("changes") if find_bulk_run(row) else "") or "")
     did = " ".join(str(order.named.get(name) or "") for name in ("verb", "entity")).strip() or order.call.method
     parts = (when, title or record, ", ".join(dict.fromkeys(titles)))
     return OwnChange(

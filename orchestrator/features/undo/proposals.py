@@ -9,6 +9,7 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.bulk import BULK, UNDO_ALL
 from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.inputs import UNDO
 from orchestrator.domain.outputs import Action, Notice, build_reply
@@ -96,6 +97,20 @@ class UndoProposals:
             answers += await self._submit(draft, wish)
         order = {effect_id: place for place, effect_id in enumerate(effect_ids)}
         return sorted(answers, key=lambda answer: order[answer.effect_id])
+
+    async def propose_bulk(self, effect_id: str, run: str, wish: UndoWish) -> UndoAnswer:
+        """All that a change of many records has done, as its own button does. Raises StoreError."""
+        effect = Effect(
+            kind=BULK,
+            method=UNDO_ALL,
+            params={"run": run},
+            proposed_by=UNDO,
+            provenance=wish.provenance or Provenance(message=None),
+            requires_confirmation=True,
+            slot=f"{undo_policy.SLOT}{BULK}:{run}:{wish.turn_id}",
+        )
+        result = await self._gate.submit(effect, actor=wish.actor, mode=wish.mode, turn_id=wish.turn_id, ledger=wish.session)
+        return _to_answer(effect_id, result)
 
     async def _check(self, effect_id: str, wish: UndoWish) -> _Candidate | UndoAnswer:
         """What can be said before the portal is read."""

@@ -7,7 +7,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.undo_request import OwnChange, UndoAnswer, UndoRequest
-from orchestrator.features.undo.own_changes import MOST, FoundChange, describe_changes, find_own_changes
+from orchestrator.features.undo.own_changes import MOST, FoundChange, describe_changes, find_bulk_run, find_own_changes
 from orchestrator.features.undo.proposals import UndoProposals, UndoWish
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.gate import Gate
@@ -40,7 +40,9 @@ class UndoSteps:
         found = [one for one in await self._find(request, actor, session) if not one.is_undone]
         chosen = {one.row.effect_id: one for one in found[:MOST]}
         wish = UndoWish(actor=actor, session=session, turn_id=turn_id, mode=mode, may_be_elsewhere=True, provenance=provenance)
-        answers = await self._proposals.propose(list(chosen), wish)
+        runs = {effect_id: run for effect_id, one in chosen.items() if (run := find_bulk_run(one.row))}
+        answers = await self._proposals.propose([effect_id for effect_id in chosen if effect_id not in runs], wish)
+        answers += [await self._proposals.propose_bulk(effect_id, run, wish) for effect_id, run in runs.items()]
         requests = [row for answer in answers for row in answer.requests]
         if requests:
             await session.commit(actor=actor.key, outbox=requests)

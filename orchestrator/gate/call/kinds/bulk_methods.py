@@ -6,6 +6,8 @@ from pydantic import Field, StrictInt, StrictStr
 from orchestrator.domain.bulk import BULK, CHANGE_ALL, HAND_OVER, UNDO_ALL
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
+from state.canonical import hash_text
+from state.journal.run_index import PREFIX
 
 KIND: Final = BULK
 PERSON, MARK, DIGEST = "person", "ORIGIN_ID", "digest"
@@ -52,3 +54,9 @@ METHODS: Final[Mapping[str, KindMethod]] = {
     HAND_OVER: build_kind_method(HAND_OVER, "W", "update", HandOver),
     UNDO_ALL: build_kind_method(UNDO_ALL, "W", "update", UndoAll),
 }
+
+
+def build_run_key(effect_id: str) -> str:
+    """The same each time: one approval never starts two runs."""
+    digits = hash_text(f"{BULK}/{effect_id}")
+    return f"{PREFIX}{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import cast
 
 from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
+from tests.unit.spine_kit import message, reply, step
 
 
 async def test_one_card_changes_all_records_of_a_filter_and_one_press_takes_them_back(tmp_path: Path) -> None:
@@ -25,6 +26,20 @@ async def test_one_card_changes_all_records_of_a_filter_and_one_press_takes_them
         rows = await decide(world, back)
         assert read_end(rows) == [("bulk-done", {"made": count, "count": count})]
         assert await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}}) == []
+
+
+async def test_in_words_all_of_it_is_taken_back_as_one_change(tmp_path: Path) -> None:
+    """«Верни всё, что сделал за час»: one card for the whole change, none for each of its parts."""
+    async with a_bulk_world(tmp_path) as world:
+        await decide(world, find_card(await propose(world)))
+        made = len(cast("Firm", world.portal).list_writes())
+        assert made
+        world.model.will(reply(step("undo.propose", {"since": "@date:час назад"}, last=True), text="Возвращаю."))
+        await world.work(message("верни всё, что сделал за час"))
+        card = find_card(world.outbox())
+        assert card["method"] == "bulk.undo"
+        await decide(world, card)
+        assert len(cast("Firm", world.portal).list_writes()) == 2 * made
 
 
 async def test_a_record_that_changed_while_the_card_waited_is_left_out_and_named(tmp_path: Path) -> None:
