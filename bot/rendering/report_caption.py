@@ -15,6 +15,7 @@ _ROWS_UNDER_PICTURE: Final = 15
 _ROWS_ASKED: Final = 10
 """So many of a number that was asked for stand before any note."""
 _ROWS_ALONE: Final = 30
+_WHOLE: Final = 100.0
 _ELLIPSIS: Final = "…"
 _LONGEST_LABEL, _SHORTER_LABEL, _LONGEST_NOTE = 60, 30, 160
 """Characters, under a picture."""
@@ -105,7 +106,7 @@ def _list_totals(answer: ReportAnswer, tr: Translator, parts: _Parts) -> Iterato
     has_rows = bool(_list_groups(answer))
     for place, cell in enumerate(answer.total[: parts.totals]):
         measure = answer.measures[place] if place < len(answer.measures) else None
-        if has_rows and (cell.value is None or (measure is not None and measure.code.startswith("share:"))):
+        if has_rows and (cell.value is None or (measure is not None and measure.code.startswith("share:") and cell.value == _WHOLE)):
             continue
         name = _cut(measure.total_label or measure.label, parts.longest) if measure else tr.translate("report-total")
         yield build_spans(f"{name[:1].upper()}{name[1:]}: ", Span(cell.text, "bold"), _describe_change(cell, tr) if answer.compared else "")

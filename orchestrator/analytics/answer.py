@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from orchestrator.analytics.columns import (
     FUNNEL_COLUMNS,
     Column,
     add_person_plans,
     classify_rows,
+    fill_ratio,
     fill_shares,
     is_unfinished,
     list_columns,
@@ -19,8 +19,9 @@ from orchestrator.analytics.columns import (
 from orchestrator.analytics.compiler import Scope
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.findings import Findings, Found, Number
-from orchestrator.analytics.formatting import NumberFormat, format_date, split_hundred
-from orchestrator.analytics.labels import Labels, format_key
+from orchestrator.analytics.formatting import NumberFormat
+from orchestrator.analytics.labels import Labels, format_key, name_group_word
+from orchestrator.analytics.notes import NoteWriter
 from orchestrator.analytics.question import Group, Question
 from orchestrator.analytics.stretches import find_days, list_keys
 from orchestrator.analytics.variants import list_variants
@@ -29,10 +30,10 @@ from orchestrator.analytics.wording import (
     build_period,
     name_code,
     name_dimension,
-    name_with_measure,
+    name_quotient,
     write_definition,
+    write_details,
     write_filter,
-    write_left_out,
     write_subtitle,
     write_title,
 )
@@ -49,13 +50,10 @@ from orchestrator.domain.report import (
     Shown,
 )
 
-_FEW: Final = 10
-_SLIP: Final = 1e-6
-"""By so much a sum of floats may differ."""
 _MOST_CAUSES: Final = 3
 _MOST_BARS: Final = 30
 _LINE_FROM: Final = 3
-_RATES: Final = frozenset({"win_rate", "conversion", "missed_rate"})
+_FUNNEL_TOTALS: Final = frozenset({"reached", "of_first"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +69,10 @@ class AnswerBuilder:
 
     async def build(self, findings: Findings) -> ReportAnswer:
         question, locale, clock = self.question, self.labels.locale, self.scope.clock
-        columns, shaped = self._shape(findings)
+        columns, shaped = await self._shape(findings)
         rows = await self._build_rows(columns, shaped)
+        total = self._build_total(columns, shaped)
+        notes = NoteWriter(question=question, scope=self.scope, facts=self.facts, labels=self.labels)
         return ReportAnswer(
             question=dict(question.source),
             title=await write_title(question, self.labels),
@@ -81,7 +81,7 @@ class AnswerBuilder:
             dimensions=await self._list_dimensions(),
             measures=tuple(self._build_measure(column) for column in columns),
             rows=tuple(rows),
-            total=self._build_joined_cells(columns, shaped.total),
+            total=total,
             groups=shaped.groups,
             records=shaped.total.records,
             period=build_period(question.stretch, question, clock, locale) if question.stretch else None,
@@ -90,18 +90,21 @@ class AnswerBuilder:
             causes=await self._list_causes(columns, findings),
             definition=await write_definition(question, self.scope.definitions, self.labels),
             filter_text=await write_filter(question, self.labels),
-            notes=tuple(self._list_notes(columns, findings, shaped, rows)),
+            headline=notes.check_premise(total[0], shaped),
+            remarks=tuple(notes.list_remarks(columns, findings, rows)),
+            details=write_details(question, self.scope.definitions, locale),
+            notes=(*notes.list_notes(columns, shaped, rows, is_of_time=self._is_of_time()), *await notes.list_absent(rows)),
             as_of=self._write_time(),
-            variants=list_variants(question, locale),
+            variants=list_variants(question, self.facts, locale),
         )
 
-    def _shape(self, findings: Findings) -> tuple[tuple[Column, ...], Findings]:
+    async def _shape(self, findings: Findings) -> tuple[tuple[Column, ...], Findings]:
         question = self.question
         if question.funnel is not None:
             return FUNNEL_COLUMNS, findings
         if question.per is not None:
-            names = (name_with_measure(question, self.labels.locale), name_with_measure(question.per, self.labels.locale))
-            return list_quotient_columns(question, question.per, names), findings
+            columns = list_quotient_columns(question, question.per, await name_quotient(question, question.per, self.labels))
+            return columns, fill_ratio(columns, findings)
         if question.has_classes:
             return classify_rows(question, findings)
         if question.plan is not None and question.plan.by_person:
@@ -143,7 +146,12 @@ class AnswerBuilder:
             label = say("answer", "rest", self.labels.locale, count=findings.rest_groups)
             cells = self._build_joined_cells(columns, findings.rest)
             rows.append(ReportRow(labels=(label,), cells=cells, kind="rest", records=findings.rest.records))
-        return self._round_shares(columns, rows)
+        return rows
+
+    def _build_total(self, columns: Sequence[Column], findings: Findings) -> tuple[Cell, ...]:
+        if self.question.is_in_own_currency and findings.groups == 1 and findings.rows:  # of one currency there is a total
+            return self._build_cells(columns, findings.rows[0])
+        return self._build_joined_cells(columns, findings.total)
 
     def _build_joined_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
         """Of the total or the rest: sums in several currencies have none."""
@@ -152,28 +160,6 @@ class AnswerBuilder:
             return cells
         nothing = Cell(text=self._format.format_number(None, "money"))
         return tuple(nothing if column.unit == "money" else cell for column, cell in zip(columns, cells, strict=True))
-
-    def _round_shares(self, columns: Sequence[Column], rows: list[ReportRow]) -> list[ReportRow]:
-        """Where no record stands in two groups, the shares that are read add up to a hundred; the values stay exact."""
-        if any(group.own_field for group in self.question.groups):
-            return rows
-        for place in (place for place, column in enumerate(columns) if column.share_of):
-            texts = self._round_to_hundred([row.cells[place].value for row in rows])
-            texts_before = self._round_to_hundred([row.cells[place].before for row in rows])
-            for number, row in enumerate(rows):
-                update = {"text": texts[number]} if texts else {}
-                update |= {"before_text": texts_before[number]} if texts_before else {}
-                cell = row.cells[place].model_copy(update=update)
-                rows[number] = row.model_copy(update={"cells": (*row.cells[:place], cell, *row.cells[place + 1 :])})
-        return rows
-
-    def _round_to_hundred(self, shares: Sequence[float | None]) -> list[str]:
-        """Empty if they are no parts of a whole."""
-        known = [share for share in shares if share is not None]
-        left = 100 - sum(known)
-        if len(known) < len(shares) or min(known, default=-1) < 0 or left < -_SLIP:
-            return []
-        return [self._format.format_number(part, "percent") for part in split_hundred([*known, left if left > _SLIP else 0])[:-1]]
 
     async def _name_rows(self, rows: Sequence[Found]) -> list[tuple[str, ...]]:
         question, locale = self.question, self.labels.locale
@@ -222,7 +208,8 @@ class AnswerBuilder:
             label = say("measures", "share", locale, measure=name_code(self.question, column.share_of, locale))
         currency = self.facts.currency if column.unit == "money" and not self.question.is_in_own_currency else ""
         code = f"share:{column.share_of}" if column.share_of else column.code
-        return ReportMeasure(code=code, label=label, unit=column.unit, currency=currency)
+        total_label = say("totals", column.code, locale) if self.question.funnel is not None and column.code in _FUNNEL_TOTALS else ""
+        return ReportMeasure(code=code, label=label, total_label=total_label, unit=column.unit, currency=currency)
 
     async def _list_dimensions(self) -> tuple[ReportDimension, ...]:
         question, locale = self.question, self.labels.locale
@@ -287,98 +274,30 @@ class AnswerBuilder:
             ReportCause(label=say("answer", code, locale), change=self._build_change(change, unit))
             for code, change in split_effects(self.question, findings)
         ]
-        for name, triples in findings.causes.items():
-            changes = sorted(
-                ((key, (now or 0) - (before or 0)) for key, now, before in triples), key=lambda pair: (-abs(pair[1]), pair[0] or "")
-            )
-            largest = [(key, change) for key, change in changes if change][:_MOST_CAUSES]
-            named = await self.labels.name_codes(self.question, Group(name), [key for key, _ in largest])
-            title = say("dimensions", name, locale)
-            causes += [ReportCause(label=f"{title}: {named[key]}", change=self._build_change(change, unit)) for key, change in largest]
-        return tuple(causes)
+        name, largest = find_largest_changes(findings)
+        named = await self.labels.name_codes(self.question, Group(name), [key for key, _ in largest])
+        title = name_group_word("dimensions", name, self.question, locale)
+        return (*causes, *(ReportCause(label=f"{title}: {named[key]}", change=self._build_change(change, unit)) for key, change in largest))
 
     def _build_change(self, change: Number, unit: str) -> Cell:
         cell = self._format.build_cell(change, unit=unit)  # type: ignore[arg-type]
         return cell.model_copy(update={"text": self._format.format_change(change, unit)})  # type: ignore[arg-type]
-
-    def _list_notes(self, columns: Sequence[Column], findings: Findings, shaped: Findings, rows: Sequence[ReportRow]) -> list[str]:
-        question, locale = self.question, self.labels.locale
-        notes = [self._check_premise(columns, findings)] if question.expects else []
-        notes += self._warn_of_few(columns, findings)
-        notes += self._list_left_out(findings)
-        codes = []
-        if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shaped.total.records:
-            codes.append("several_values")
-        stretches = [stretch.is_unfinished(self.scope.clock) for stretch in (question.stretch, question.compared) if stretch]
-        if question.compare_how == "other" and len(set(stretches)) > 1:
-            codes.append("unequal")
-        if question.at_unit or question.at_moment:
-            codes.append("sums_today")
-        if question.subject.name == "moves" or question.at_unit:
-            codes.append("owners_today")
-        if question.is_in_own_currency and any(column.unit == "money" for column in columns):
-            codes.append("own_currency")
-        if question.is_explained:
-            codes.append("sum_of_changes")
-        if self.scope.sees is not None:
-            codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
-        if self._is_of_time() and len(shaped.rows) > MOST_REPORT_ROWS:
-            notes.append(say("notes", "cut", locale, count=MOST_REPORT_ROWS))
-        return [note for note in [*notes, *(say("notes", code, locale) for code in codes)] if note]
-
-    def _list_left_out(self, findings: Findings) -> list[str]:
-        question, locale, notes = self.question, self.labels.locale, []
-        is_state = question.at_unit is not None or question.at_moment is not None
-        if is_state and any(findings.left_out):
-            notes.append(say("notes", "no_history_at", locale, count=self._format.format_number(findings.left_out[0], "count")))
-        if question.subject.name == "products":
-            if any(findings.left_out):
-                notes.append(say("notes", "without_products", locale, count=self._format.format_number(findings.left_out[0], "count")))
-        elif not is_state:
-            notes += write_left_out(question, findings.left_out, self.facts, locale)
-        if question.funnel is not None and findings.parts[0]:
-            size, won, lost = (int(number or 0) for number in findings.parts[0])
-            form = self._format
-            left = form.format_number(size - won - lost, "count")
-            notes.append(say("notes", "open_left", locale, count=left, lost=form.format_number(lost, "count")))
-        since = self.facts.history_since
-        start = question.stretch.start.timestamp() if question.stretch and question.stretch.start else 0
-        of_moves = question.subject.name == "moves" or question.funnel is not None or is_state
-        if since is not None and of_moves and start < since:
-            day = format_date(datetime.fromtimestamp(since, ZoneInfo(self.scope.clock.zone)).date(), locale)
-            notes.append(say("notes", "history_since", locale, day=day))
-        return notes
-
-    def _check_premise(self, columns: Sequence[Column], findings: Findings) -> str:
-        """«Не упало: +8 %»."""
-        before = findings.total.before
-        now, earlier = findings.total.numbers[0], before[0] if before else None
-        if now is None or earlier is None:
-            return ""
-        is_so = now < earlier if self.question.expects == "fall" else now > earlier
-        if is_so:
-            return ""
-        change = self._build_cells(columns, findings.total)[0].change_text or say("answer", "unchanged", self.labels.locale)
-        change = change if now != earlier else say("answer", "unchanged", self.labels.locale)
-        return say("answer", "no_fall" if self.question.expects == "fall" else "no_rise", self.labels.locale, change=change)
-
-    def _warn_of_few(self, columns: Sequence[Column], findings: Findings) -> list[str]:
-        """A rate of less than ten records says little."""
-        place = next((place for place, column in enumerate(columns) if column.code in _RATES), None)
-        if place is None or self.question.per is not None:
-            return []
-        locale = self.labels.locale
-        if not self.question.groups:
-            few = findings.total.records < _FEW
-            return [say("notes", "few_all", locale, count=findings.total.records)] if few else []
-        count = sum(row.records < _FEW and row.records > 0 for row in findings.rows)
-        return [say("notes", "few", locale, groups=count)] if count else []
 
     def _write_time(self) -> str:
         moment = self.facts.meta.get("as_of", "")
         clock = self.scope.clock
         here = clock.here if not moment.isdecimal() else clock.here + timedelta(seconds=int(moment) - clock.second)
         return say("answer", "as_of", self.labels.locale, time=f"{here:%H:%M}" if here.date() == clock.today else f"{here:%d.%m %H:%M}")
+
+
+def find_largest_changes(findings: Findings) -> tuple[str, list[tuple[str | None, Number]]]:
+    """Of one breakdown, as they overlap: that with the largest single change. One group alone takes nothing apart."""
+    changes = {
+        name: sorted(((key, (now or 0) - (before or 0)) for key, now, before in triples), key=lambda pair: (-abs(pair[1]), pair[0] or ""))
+        for name, triples in findings.causes.items()
+    }
+    name = max(changes, key=lambda one: (len(changes[one]) > 1, abs(changes[one][0][1]) if changes[one] else 0))
+    return name, [(key, change) for key, change in changes[name][:_MOST_CAUSES] if change]
 
 
 def split_effects(question: Question, findings: Findings) -> list[tuple[str, Number]]:

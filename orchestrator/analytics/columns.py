@@ -49,13 +49,19 @@ def fill_shares(question: Question, findings: Findings) -> Findings:
 
 def _fill_share(findings: Findings, place: int) -> Findings:
     rows = [*findings.rows, *([findings.rest] if findings.rest else [])]
-    now = _split([row.numbers[place] for row in rows], findings.total.numbers[place])
+    of = findings.whole or findings.total
+    now = _split([row.numbers[place] for row in rows], of.numbers[place])
     earlier: Sequence[Number] = [None] * len(rows)
-    if findings.total.before is not None:
+    of_before: Number = None
+    if of.before is not None:
+        of_before = of.before[place]
         before = [row.before[place] if row.before else None for row in rows]
-        earlier = _split(before, findings.total.before[place])
+        earlier = _split(before, of_before)
     filled = [_put_number(row, place, share, share_before) for row, share, share_before in zip(rows, now, earlier, strict=True)]
-    whole = _put_number(findings.total, place, 100.0 if findings.total.numbers[place] else None, 100.0)
+    total = findings.total
+    (share,) = _split([total.numbers[place]], of.numbers[place])
+    (share_before,) = _split([total.before[place] if total.before else None], of_before)
+    whole = _put_number(total, place, share, share_before)
     rest = filled.pop() if findings.rest else None
     return replace(findings, rows=tuple(filled), rest=rest, total=whole)
 
@@ -130,7 +136,22 @@ def list_class_keys(findings: Findings, name: str) -> list[tuple[str | None, ...
 def list_quotient_columns(question: Question, second: Question, labels: tuple[str, str]) -> tuple[Column, ...]:
     upper = replace(_build_column(question, question.measures[0]), label=labels[0])
     lower = replace(_build_column(second, second.measures[0]), code="divided_by", label=labels[1])
+    if upper.unit == lower.unit == "money":
+        return upper, lower, Column("ratio", "percent")
     return upper, lower, Column("quotient", upper.unit if lower.unit == "count" else "count")
+
+
+def fill_ratio(columns: Sequence[Column], findings: Findings) -> Findings:
+    """Of money by money in hundredths."""
+    if columns[-1].code != "ratio":
+        return findings
+    rows = tuple(_put_ratio(row) for row in findings.rows)
+    return replace(findings, rows=rows, total=_put_ratio(findings.total))
+
+
+def _put_ratio(row: Found) -> Found:
+    *parts, quotient = row.numbers
+    return replace(row, numbers=(*parts, None if quotient is None else 100 * quotient))
 
 
 FUNNEL_COLUMNS: Final = (Column("reached", "count", adds_up=True), Column("of_first", "percent"), Column("of_before", "percent"))

@@ -32,6 +32,10 @@ class Facts:
     stages: Mapping[str, tuple[Stage, ...]] = field(default_factory=lambda: MappingProxyType({}))
     own_fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     dismissed: frozenset[int] = frozenset()
+    departments: tuple[int, ...] = ()
+    """The first ones of the people."""
+    working: tuple[int, ...] = ()
+    """Who is not dismissed."""
     currency: str = ""
     """The base currency of the portal."""
     rates: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -74,6 +78,8 @@ def build_facts(tables: Sequence[Sequence[tuple[object, ...]]]) -> Facts:
         stages={kind: tuple(rows) for kind, rows in by_kind.items()},
         own_fields={kind: tuple(names) for kind, names in own.items()},
         dismissed=frozenset(int(str(number)) for number, _, is_active in people if not is_active),
+        working=tuple(int(str(number)) for number, _, is_active in people if is_active),
+        departments=tuple(sorted({int(str(department)) for _, department, _ in people if department})),
         currency=next((str(code) for code, is_base, *_ in rates if is_base), ""),
         rates={str(code): str(updated or "") for code, _, updated, _ in rates},
         amounts={str(code): float(str(amount)) for code, _, _, amount in rates},

@@ -39,6 +39,11 @@ class Job:
     total: Statement
     groups_before: Statement | None = None
     total_before: Statement | None = None
+    whole: Statement | None = None
+    whole_before: Statement | None = None
+    """What shares are of, if a condition names groups."""
+    named: tuple[str, ...] = ()
+    """Groups that are rows also without records."""
     axis: tuple[str, ...] = ()
     axis_before: tuple[str, ...] = ()
     axis_place: int | None = None
@@ -66,6 +71,8 @@ class Findings:
 
     rows: tuple[Found, ...]
     total: Found
+    whole: Found | None = None
+    """What shares are of, if that is not the total."""
     rest: Found | None = None
     rest_groups: int = 0
     groups: int = 0
@@ -104,9 +111,18 @@ def count_job(connection: sqlite3.Connection, job: Job) -> Findings:
             findings = _divide(findings, _count(connection, job.per), job)
         causes = {name: _count_cause(connection, now, before, job) for name, now, before in job.causes}
         left_out = tuple(int(str(count)) for count in _fetch(connection, job.left_out)[0]) if job.left_out else ()
-        return replace(findings, causes=causes, left_out=left_out)
+        return replace(findings, causes=causes, left_out=left_out, whole=_count_whole(connection, job))
     finally:
         connection.execute("COMMIT")
+
+
+def _count_whole(connection: sqlite3.Connection, job: Job) -> Found | None:
+    if job.whole is None:
+        return None
+    nothing = _build_nothing(job)
+    now = _fetch_groups(connection, job.whole, 0).get((), nothing)
+    before = _fetch_groups(connection, job.whole_before, 0).get((), nothing) if job.whole_before else None
+    return _build_found((), now, before, job, has_before=before is not None)
 
 
 def _fetch(connection: sqlite3.Connection, statement: Statement) -> list[tuple[object, ...]]:
@@ -129,6 +145,7 @@ def join_groups(
     keys = list(dict.fromkeys([*now, *(before or ())]))
     if job.key_count == 1 and job.axis_place == 0:
         keys = list(dict.fromkeys([*((key,) for key in job.axis), *keys]))
+    keys = list(dict.fromkeys([*keys, *((key,) for key in job.named)]))
     counted = [(key, now.get(key), (before or {}).get(key)) for key in keys if not (job.without_empty and None in key)]
     rows = [_build_found(key, group, earlier, job, has_before=before is not None) for key, group, earlier in counted]
     order = sorted(range(len(rows)), key=lambda place: _rank(rows[place], job))

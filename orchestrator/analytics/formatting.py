@@ -23,6 +23,7 @@ _STEPS: Final = (
     (Decimal(0), Decimal("0.01")),
 )
 _TENTH: Final = Decimal("0.1")
+_HUNDREDTH: Final = Decimal("0.01")
 
 
 class NumberFormat:
@@ -53,6 +54,8 @@ class NumberFormat:
             case "percent":
                 return f"{self._format_decimal(number)}{NO_BREAK_SPACE if self.locale == 'ru' else ''}%"
             case "count":
+                if 0 < abs(number) < 1:
+                    return self._format_decimal(number, step=_HUNDREDTH)
                 return self._format_decimal(number, whole=isinstance(number, int))
             case _:
                 return self._format_span(number, unit)
@@ -84,10 +87,10 @@ class NumberFormat:
         rounded = (amount / step).quantize(Decimal(1), rounding=ROUND_HALF_UP) * step
         return format_sum_short(rounded, self.currency or None, locale=self.locale).replace("-", MINUS)
 
-    def _format_decimal(self, number: float, *, whole: bool = False) -> str:
-        rounded = _round(number)
+    def _format_decimal(self, number: float, *, whole: bool = False, step: Decimal = _TENTH) -> str:
+        rounded = _round(number, step)
         is_whole = whole or rounded == rounded.to_integral_value()
-        text = f"{int(rounded):,d}" if is_whole else f"{rounded:,.1f}"
+        text = f"{int(rounded):,d}" if is_whole else f"{rounded.normalize():,f}"
         text = text if self.locale == "en" else text.replace(",", NO_BREAK_SPACE).replace(".", ",")
         return text.replace("-", MINUS)
 
@@ -103,8 +106,8 @@ def _to_shown(number: Number, unit: Unit) -> float | None:
     return round(float(number) / 100, 4) if unit == "money" else float(number)
 
 
-def _round(number: float) -> Decimal:
-    return Decimal(repr(float(number))).quantize(_TENTH, rounding=ROUND_HALF_UP)
+def _round(number: float, step: Decimal = _TENTH) -> Decimal:
+    return Decimal(repr(float(number))).quantize(step, rounding=ROUND_HALF_UP)
 
 
 def _write_sign(number: Decimal) -> str:
@@ -121,19 +124,6 @@ def _choose_form(number: Decimal, forms: Sequence[str]) -> str:
     if count % 10 == 1 and count % 100 != 11:  # noqa: PLR2004 - Russian plural
         return forms[0]
     return forms[1] if count % 10 in {2, 3, 4} and count % 100 not in {12, 13, 14} else forms[2]
-
-
-def split_hundred(amounts: Sequence[int | float]) -> tuple[float, ...]:
-    """Parts of a hundred to a tenth that add up to it exactly, by the largest remainder; zeros of a whole of nothing."""
-    whole = sum(amounts)
-    if not whole or any(amount < 0 for amount in amounts):
-        return tuple(0.0 for _ in amounts)
-    exact = [Decimal(str(amount)) * 1000 / Decimal(str(whole)) for amount in amounts]
-    floors = [int(part) for part in exact]
-    order = sorted(range(len(exact)), key=lambda place: (floors[place] - exact[place], place))
-    for place in order[: 1000 - sum(floors)]:
-        floors[place] += 1
-    return tuple(floor / 10 for floor in floors)
 
 
 def format_date(day: date, locale: Locale, *, has_year: bool = True) -> str:

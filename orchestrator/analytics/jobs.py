@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from orchestrator.analytics.compiler import Scope, compile_groups, compile_left_out, list_left_out, list_measures
+from orchestrator.analytics.crm_subjects import PRODUCTS
 from orchestrator.analytics.findings import MOST_FOUND, Combine, Job
 from orchestrator.analytics.question import Group, Question
 from orchestrator.analytics.statements import Statement
@@ -18,7 +19,10 @@ EXPLAINED: Final = ("person", "source", "funnel", "type")
 
 
 def build_job(question: Question, scope: Scope) -> Job:
+    named = question.named
     whole = replace(question, groups=())
+    everything = replace(whole, conditions=tuple(condition for condition in question.conditions if condition not in named))
+    is_part = bool(named) and any(choice.is_share for choice in question.measures) and question.subject is not PRODUCTS
     compared = question.compared
     order = question.order
     time_place = next((place for place, group in enumerate(question.groups) if group.unit in TIME_UNITS), None)
@@ -29,6 +33,9 @@ def build_job(question: Question, scope: Scope) -> Job:
         total=compile_groups(whole, question.stretch, scope),
         groups_before=compile_groups(question, compared, scope) if compared else None,
         total_before=compile_groups(whole, compared, scope) if compared else None,
+        whole=compile_groups(everything, question.stretch, scope) if is_part else None,
+        whole_before=compile_groups(everything, compared, scope) if is_part and compared else None,
+        named=_list_named(question, scope),
         axis=list_axis(question, question.stretch, scope),
         axis_before=list_axis(question, compared, scope) if compared else (),
         axis_place=time_place,
@@ -40,6 +47,16 @@ def build_job(question: Question, scope: Scope) -> Job:
         causes=tuple(_list_causes(question, scope)) if question.is_explained else (),
         left_out=compile_left_out(question, scope) if list_left_out(question) else None,
     )
+
+
+def _list_named(question: Question, scope: Scope) -> tuple[str, ...]:
+    """Not of somebody whose records are not seen: a zero would look like their number."""
+    if len(question.named) != 1:
+        return ()
+    (condition,) = question.named
+    is_of_people = condition.field.sql == question.subject.owner and scope.sees is not None
+    values = [value for value in condition.values if value is not None]
+    return tuple(str(value) for value in values if not (is_of_people and value not in (scope.sees or ())))
 
 
 def list_combines(question: Question, scope: Scope) -> tuple[Combine, ...]:

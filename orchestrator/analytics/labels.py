@@ -132,13 +132,19 @@ class Labels:
         """«Источник: сайт, реклама», «Сумма > 1 000 000»."""
         code = _FIELD_DIMENSIONS.get(condition.code.upper(), condition.code.lower())
         words = find_words("dimensions", self.locale)
-        title = words.get(code) or await self.names.find_field_title(question.subject.record, condition.code) or condition.code
+        title = (
+            name_group_word("dimensions", code, question, self.locale)
+            if code in words
+            else await self.names.find_field_title(question.subject.record, condition.code) or condition.code
+        )
         values = await self._name_values(question, code, condition)
         if condition.values == (None,) and condition.operator == "not_in":
             return f"{title}: {say('answer', 'present', self.locale)}"
-        excluding = f"{say('answer', 'excluding', self.locale)} " if condition.operator == "not_in" else ""
+        if condition.operator == "not_in":
+            without = say("answer", "excluding", self.locale, values=", ".join(values))
+            return without if code in _NUMBERED else f"{title}: {without}"
         sign = "" if condition.operator in {"in", "not_in"} else f" {condition.operator} "
-        return f"{title}{sign or ': '}{excluding}{', '.join(values)}"
+        return f"{title}{sign or ': '}{', '.join(values)}"
 
     async def _name_values(self, question: Question, code: str, condition: Condition) -> list[str]:
         empty = say("answer", "empty", self.locale)
@@ -158,6 +164,12 @@ class Labels:
         if condition.field.kind == "money":
             return [empty if value is None else f"{int(value) / 100:,.0f}".replace(",", "\u00a0") for value in condition.values]
         return [empty if value is None else names_by_code.get(str(value), str(value)) for value in condition.values]
+
+
+def name_group_word(section: str, code: str, question: Question, locale: Locale) -> str:
+    """Of a subject whose people or stages are called otherwise, its own word."""
+    words = find_words(section, locale)
+    return str(words.get(f"{code}.{question.subject.name}") or words[code])
 
 
 def format_key(unit: TimeUnit, key: str, locale: Locale) -> str:

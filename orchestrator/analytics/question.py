@@ -106,5 +106,23 @@ class Question:
         return any(group.code == "currency" for group in self.groups) and not self.has_classes and self.subject.name != "products"
 
     @property
+    def named(self) -> tuple[Condition, ...]:
+        """The conditions that name groups of the only dimension: each is listed, also without records, and is a part of the whole."""
+        group = self.groups[0] if len(self.groups) == 1 and self.groups[0].unit is None else None
+        dimension = self.subject.dimensions.get(group.code) if group is not None else None
+        if group is None or (dimension is None and not group.own_field):
+            return ()
+        return tuple(
+            condition
+            for condition in self.conditions
+            if condition.operator == "in"
+            and (
+                condition.own_field == group.own_field
+                if group.own_field
+                else dimension is not None and condition.field.sql == dimension.sql
+            )
+        )
+
+    @property
     def time(self) -> Field:
         return self.subject.times[self.by]

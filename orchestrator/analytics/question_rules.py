@@ -74,6 +74,12 @@ def _check_times(question: Question, blame: Blame) -> None:
     for group in question.groups:
         if group.unit == "hour" and question.subject.times[group.time or question.by].kind == "day":
             blame(f'"{group.time or question.by}" is a day without hours; group by weekday, day, week, month')
+    shares = [choice.name for choice in question.measures if choice.is_share]
+    if shares and not question.groups and question.funnel is None:
+        blame(
+            f'"{shares[0]}" needs "group_by": group by what the share is of, and name the wanted ones in "filter", '
+            'such as "group_by":"source","filter":{"SOURCE_ID":"WEB"}; each is then a part of the whole'
+        )
     if question.top is not None and not question.groups:
         blame('"top" needs "group_by"')
     if question.plan is not None and question.stretch is None:

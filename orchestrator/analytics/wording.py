@@ -7,8 +7,8 @@ from orchestrator.analytics.compiler import MONEY, list_left_out
 from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.formatting import NumberFormat, format_date, format_month
-from orchestrator.analytics.labels import Labels
-from orchestrator.analytics.question import MeasureChoice, Question
+from orchestrator.analytics.labels import Labels, name_group_word
+from orchestrator.analytics.question import MeasureChoice, Question, State
 from orchestrator.analytics.stretches import Clock, Stretch, find_unit_of
 from orchestrator.analytics.vocabulary import AHEAD
 from orchestrator.analytics.words import find_words, say
@@ -16,18 +16,29 @@ from orchestrator.domain.report import ReportPeriod, Unit
 from orchestrator.language.text import Locale
 
 DAY: Final = timedelta(days=1)
+_TITLED: Final = 2
+"""Measures that a title names before it counts the rest."""
+_OF_NOW: Final = frozenset({"open", "no_activity", "idle", "overdue"})
+_DEFINED_STATES: Final = frozenset({"overdue", "missed", "answered"})
 _DEFINED_GROUPS: Final = frozenset({"customer", "lost_from", "department"})
 
 
 def name_subject(question: Question, locale: Locale) -> str:
     """«Выигранные сделки»: with the first state that changes the name."""
     name = question.subject.name
-    in_state = find_words("subjects_in_state", locale).get("deals" if name.startswith("item:") else name, {})
+    in_state = find_words("subjects_in_state", locale).get(name, {})
     plain = find_words("subjects", locale)
     if name.startswith("item:"):
         return str(plain.get(name) or f"{plain['item']} {name.removeprefix('item:')}")
-    titled = [in_state[state.code] for state in question.states if state.code in in_state]
-    return str(titled[0] if titled else plain[name])
+    state = find_titling_state(question, locale)
+    return str(in_state[state.code] if state else plain[name])
+
+
+def find_titling_state(question: Question, locale: Locale) -> State | None:
+    """The state that the name of the subject says."""
+    name = question.subject.name
+    in_state = {} if name.startswith("item:") else find_words("subjects_in_state", locale).get(name, {})
+    return next((state for state in question.states if state.code in in_state), None)
 
 
 def name_measure(question: Question, choice: MeasureChoice, locale: Locale) -> str:
@@ -45,6 +56,16 @@ def name_with_measure(question: Question, locale: Locale) -> str:
     return f"{name_subject(question, locale)}: {name_measure(question, question.measures[0], locale)}"
 
 
+async def name_quotient(question: Question, per: Question, labels: Labels) -> tuple[str, str]:
+    """What is divided by what; two of one name say their conditions."""
+    first, second = name_with_measure(question, labels.locale), name_with_measure(per, labels.locale)
+    if first != second:
+        return first, second
+    filters = [await write_filter(part, labels, without_titling=True) for part in (question, per)]
+    named = [f"{first} ({text})" if text else first for text in filters]
+    return named[0], named[1]
+
+
 async def write_title(question: Question, labels: Labels) -> str:
     locale = labels.locale
     subject = name_subject(question, locale)
@@ -56,7 +77,9 @@ async def write_title(question: Question, labels: Labels) -> str:
         moment = question.at_moment - timedelta(seconds=1)
         subject = say("answer", "at_title", locale, moment=format_date(moment.date(), locale))
     plain = [choice for choice in question.measures if not choice.is_share] or question.measures
-    measures = ", ".join(name_measure(question, choice, locale) for choice in plain[:2])
+    named = [name_measure(question, choice, locale) for choice in plain]
+    more = len(named) - _TITLED
+    measures = ", ".join(named if more <= 1 else [*named[:_TITLED], say("answer", "rest", locale, count=more)])
     by = await _name_groups(question, labels)
     title = f"{subject}: {measures}" + (f" {by}" if by else "")
     if question.funnel is not None:
@@ -78,7 +101,7 @@ async def _name_groups(question: Question, labels: Labels) -> str:
             title = await labels.names.find_field_title(question.subject.record, group.own_field) or group.own_field
             names.append(words["field"].format(title=title))
         else:
-            names.append(words[group.unit or group.code])
+            names.append(name_group_word("by_dimension", group.unit or group.code, question, labels.locale))
     first = names[0].partition(" ")[0] if names else ""
     return f" {words['and']} ".join(name.removeprefix(f"{first} ") if place else name for place, name in enumerate(names))
 
@@ -87,7 +110,7 @@ async def name_dimension(question: Question, place: int, labels: Labels) -> str:
     group = question.groups[place]
     if group.own_field:
         return await labels.names.find_field_title(question.subject.record, group.own_field) or group.own_field
-    return say("dimensions", group.unit or group.code, labels.locale)
+    return name_group_word("dimensions", group.unit or group.code, question, labels.locale)
 
 
 def build_period(stretch: Stretch, question: Question, clock: Clock, locale: Locale) -> ReportPeriod:
@@ -129,7 +152,7 @@ def _write_days(first: date | None, stop: date | None, stretch: Stretch, clock: 
 
 
 def write_subtitle(question: Question, clock: Clock, locale: Locale) -> str:
-    parts = []
+    parts = [] if question.stretch is not None or _is_of_now(question) else [say("periods", "always", locale)]
     if question.stretch is not None:
         parts.append(build_period(question.stretch, question, clock, locale).text)
         if question.stretch.is_choice:
@@ -139,10 +162,18 @@ def write_subtitle(question: Question, clock: Clock, locale: Locale) -> str:
     return "; ".join(parts)
 
 
-async def write_filter(question: Question, labels: Labels, *, without_first: bool = False) -> str:
-    """All conditions in words, also the states; `without_first` leaves out the one that names the subject."""
+def _is_of_now(question: Question) -> bool:
+    """Its records are those of this moment; late tasks may be done long ago."""
+    of_now = _OF_NOW - {"overdue"} if question.subject.name == "tasks" else _OF_NOW
+    is_at = question.at_unit is not None or question.at_moment is not None
+    return is_at or any(state.code in of_now for state in question.states)
+
+
+async def write_filter(question: Question, labels: Labels, *, without_titling: bool = False) -> str:
+    """All conditions in words, also the states; `without_titling` leaves out the one that names the subject."""
     states = find_words("states", labels.locale)
-    left = [state for place, state in enumerate(question.states) if not (without_first and place == 0 and state.code != "idle")]
+    titling = find_titling_state(question, labels.locale) if without_titling else None
+    left = [state for state in question.states if state != titling or state.code == "idle"]
     parts = [str(states[state.code]).format(days=state.days) for state in left]
     parts += [await labels.describe_condition(question, condition) for condition in question.conditions]
     return "; ".join(parts)
@@ -151,11 +182,13 @@ async def write_filter(question: Question, labels: Labels, *, without_first: boo
 async def write_definition(question: Question, definitions: Definitions, labels: Labels) -> str:
     locale = labels.locale
     clauses = [name_subject(question, locale).lower()]
-    filter_text = await write_filter(question, labels, without_first=True)
+    filter_text = await write_filter(question, labels, without_titling=True)
     if filter_text:
         clauses[0] += f" ({filter_text})"
     if question.stretch is not None and question.at_unit is None:
         clauses[0] += f" {say('dates', question.by, locale)}"
+    if question.subject.name == "moves" and any(group.code == "person" for group in question.groups):
+        clauses.append(definitions.find_sentence("shapes.present_owner", locale))
     clauses += _list_clauses(question, definitions, locale)
     if question.per is not None:
         divided = say("answer", "divided", locale, second=name_with_measure(question.per, locale).lower())
@@ -181,13 +214,7 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
         plain = [code for code in codes if not (of_currency and code == "sum")]
         clauses += [definitions.find_sentence("shapes.own_currency", locale)] if of_currency else []
         clauses += [definitions.find_sentence(f"{subject}.{code}", locale) for code in plain]
-        clauses += [
-            definitions.find_sentence(f"shapes.{state.code}", locale)
-            for state in question.states
-            if state.code in {"no_activity", "repeat"}
-        ]
-        states = {state.code for state in question.states}
-        clauses += [definitions.find_sentence(f"{subject}.overdue", locale)] if "overdue" in states and "open" not in states else []
+        clauses += _list_state_clauses(question, definitions, subject, locale)
         clauses += [definitions.find_sentence(f"shapes.{group.code}", locale) for group in question.groups if group.code in _DEFINED_GROUPS]
     if question.is_back:
         clauses.append(definitions.find_sentence("shapes.back", locale))
@@ -195,8 +222,6 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
         clauses.append(definitions.find_sentence("shapes.call_activities", locale))
     if any(choice.is_share for choice in question.measures):
         clauses.append(definitions.find_sentence("shapes.share", locale))
-    if question.by == "closed" and subject == "deals":
-        clauses.append(definitions.find_choice_sentence("closing", locale))
     if {"avg", "median"} & set(codes):
         clauses.append(definitions.find_choice_sentence("average", locale))
     if any(state.code == "idle" for state in question.states) and subject == "deals":
@@ -206,6 +231,25 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
     if question.compare_how in {"previous", "year_ago"}:
         clauses.append(definitions.find_sentence(f"shapes.{question.compare_how}", locale))
     return [clause for clause in clauses if clause]
+
+
+def _list_state_clauses(question: Question, definitions: Definitions, subject: str, locale: Locale) -> list[str]:
+    codes = [state.code for state in question.states]
+    names = [f"shapes.{code}" for code in codes if code in {"no_activity", "repeat"}]
+    defined = _DEFINED_STATES - ({"overdue"} if "open" in codes and subject == "tasks" else set())  # then only those that wait count
+    names += [f"{subject}.{code}" for code in codes if code in defined]
+    if question.subject.name.startswith("item:") and "open" in codes:
+        names.append("shapes.open_items")
+    return [definitions.find_sentence(name, locale) for name in names]
+
+
+def write_details(question: Question, definitions: Definitions, locale: Locale) -> str:
+    """What is the same under nearly every report: it is told where somebody asks how it was counted."""
+    parts = [part for part in (question, question.per) if part is not None]
+    if not any(part.by == "closed" and not part.subject.name.startswith("item:") for part in parts):
+        return ""
+    sentence = definitions.find_choice_sentence("closing", locale)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def write_left_out(question: Question, counts: tuple[int, ...], facts: Facts, locale: Locale) -> list[str]:

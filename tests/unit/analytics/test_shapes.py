@@ -48,14 +48,14 @@ async def test_a_premise_is_checked_by_code_and_a_change_taken_apart(tmp_path: P
         "expects": "fall",
     }
     answer = await desk.answer(question)
-    assert answer.notes[0] == f"не упало: +300{NBSP}%"
+    assert answer.headline == f"Не упало: +300{NBSP}%"
     changes = {cause.label: cause.change.value for cause in answer.causes}
     assert changes["за счёт количества"] == 150
     assert changes["за счёт среднего"] == 150
     assert changes["менеджер: person 7"] == 200
     assert changes["менеджер: person 8"] == 100
     agreed = await desk.answer({**question, "expects": "rise", "explain": None})
-    assert not any("не выросло" in note for note in agreed.notes)
+    assert agreed.headline == f"Выросло: +300{NBSP}%"
 
 
 async def test_funnel_zero_is_a_value_and_skipped_stages_count(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_sums_without_a_rate_are_told_and_left_out(tmp_path: Path) -> None
     assert [cell.value for cell in answer.total] == [280, 140, 4]
     assert "без курса валюты, в сумму не вошли: 1" in answer.notes
     assert "без суммы: 1" in answer.notes
-    assert "курс портала от 27 ноября 2026" in answer.notes
+    assert "курсы портала обновлены 27 ноября 2026" in answer.notes
     assert "сделки без суммы в среднее и медиану не входят" in answer.definition
 
 
@@ -274,7 +274,7 @@ async def test_a_rate_of_few_says_so(tmp_path: Path) -> None:
     desk = build_desk(tmp_path, [build_won(1, 1), build_deal(2, semantics="F", stage="LOSE", closed=at("2026-11-09T10:00:00"))])
     answer = await desk.answer({"of": "deals", "where": "closed", "period": NOVEMBER, "measures": ["win_rate"]})
     assert answer.total[0].text == f"50{NBSP}%"
-    assert "мало данных: записей 2" in answer.notes
+    assert "мало данных: записей 2" in answer.remarks
 
 
 async def test_stages_of_several_funnels_carry_its_name(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ async def test_the_owner_chooses_among_the_readings(tmp_path: Path) -> None:
     desk = Desk(build_desk(tmp_path, deals).path, load_definitions(choices))
     answer = await desk.answer({"of": "deals", "where": "won", "period": NOVEMBER, "measures": ["avg", "count"]})
     assert [cell.value for cell in answer.total] == [25, 2]
-    assert "дата завершения в карточке" in answer.definition
+    assert "дата завершения в карточке" in answer.details
 
 
 async def test_follow_ups_change_one_key(tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ async def test_products_are_counted_from_rows_of_the_filtered_deals(tmp_path: Pa
     assert read_rows(answer) == {("5",): (181, 2, 9.5, 1), ("Доставка",): (10, 1, 0, 1)}
     assert answer.rows[0].labels == ("Насос",)
     assert sorted(products.asked) == [1, 2, 4]
-    assert "сделок без товаров: 1" in answer.notes
+    assert "сделок без товаров, здесь их нет: 1 из 3" in answer.remarks
     assert await analytics.list_records(path, question, ["5"], build_asker()) == (1,)
     own = await analytics.answer(path, question, build_asker(sees=frozenset({8})))
     assert isinstance(own, ReportAnswer)
