@@ -93,7 +93,8 @@ class NoteWriter:
             codes.append("owners_today")
         if question.is_in_own_currency and shaped.groups > 1 and any(column.unit == "money" for column in columns):
             codes.append("own_currency")
-        if any(column.share_of for column in columns) and rows and rows[-1].kind == "group" and not is_of_time and not question.has_classes:
+        is_whole = bool(rows) and rows[-1].kind == "group" and not question.named and not question.has_classes and not is_of_time
+        if is_whole and any(column.share_of for column in columns):
             codes.append("no_share")
         if self.scope.sees is not None:
             codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")

@@ -81,7 +81,7 @@ async def write_title(question: Question, labels: Labels) -> str:
     more = len(named) - _TITLED
     measures = ", ".join(named if more <= 1 else [*named[:_TITLED], say("answer", "rest", locale, count=more)])
     by = await _name_groups(question, labels)
-    title = f"{subject}: {measures}" + (f" {by}" if by else "")
+    title = f"{subject} {by}: {measures}" if by else f"{subject}: {measures}"  # a picture cuts the end
     if question.funnel is not None:
         names = await labels.names.find_names("funnel", "deal", [str(question.funnel)])
         return say("answer", "funnel_title", locale, funnel=names.get(str(question.funnel)) or f"№{question.funnel}")

@@ -10,7 +10,7 @@ from orchestrator.domain.report import Cell, ReportAnswer
 
 _SIZES: Final = (44, 34, 26, 20, 15)
 """Of the number: the largest that fits."""
-_MOST_MORE: Final = 5
+_MOST_MORE: Final = 8
 """Lines under the number."""
 _LINE: Final = 20
 

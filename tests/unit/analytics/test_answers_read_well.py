@@ -17,13 +17,14 @@ async def test_a_group_named_by_the_filter_is_a_row_without_records_and_its_shar
     question = {**_WON, "group_by": "source", "filter": {"SOURCE_ID": ["WEB", "PARTNER"]}, "measures": ["share:sum", "sum", "count"]}
     assert read_rows(await desk.answer(question)) == {("WEB",): (75, 300, 1), ("PARTNER",): (0, 0, 0)}
     assert [cell.value for cell in (await desk.answer(question)).total] == [75, 300, 1]
+    assert not any("0 %" in note for note in (await desk.answer(question)).notes), "of the others nothing is known"
     compared = await desk.answer({**question, "period": "@date:этот месяц", "compare": "previous"})
     assert [row.keys for row in compared.rows] == [("WEB",), ("PARTNER",)]
 
 
 async def test_what_is_not_listed_among_shares_is_said_to_be_nothing(tmp_path: Path) -> None:
     answer = await build_desk(tmp_path, [build_won(1, 300, source="WEB")]).answer({**_WON, "group_by": "source", "measures": ["share:sum"]})
-    assert "чего нет в списке, у того 0 %" in answer.notes
+    assert "чего в списке нет, там 0 %" in answer.notes
 
 
 async def test_nobody_reads_a_zero_for_somebody_whose_records_they_do_not_see(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ async def test_people_without_a_task_of_the_report_are_named_or_counted(tmp_path
     answer = await desk.answer(question)
     assert "ни одной записи: person 8" in answer.notes
     assert not any("ни одной записи" in note for note in (await desk.answer(question, build_asker(sees=frozenset({7})))).notes)
-    assert (answer.dimensions[0].label, answer.title) == ("сотрудник", "Просроченные задачи: количество по сотрудникам")
+    assert (answer.dimensions[0].label, answer.title) == ("сотрудник", "Просроченные задачи по сотрудникам: количество")
     assert "завершена позже срока или не завершена" in answer.definition
     assert answer.subtitle == "за всё время"
 
@@ -133,7 +134,7 @@ async def test_steps_back_are_of_who_is_responsible_now_and_the_title_says_so(tm
     answer = await build_desk(tmp_path, [build_deal(1)], move=[move]).answer(
         {"of": "moves", "back": True, "group_by": "person", "measures": ["deals"]}
     )
-    assert answer.title == "Откаты назад по стадиям: сделок по нынешним ответственным"
+    assert answer.title == "Откаты назад по стадиям по нынешним ответственным: сделок"
     assert answer.definition.startswith(
         "Считал так: переходы по стадиям; люди — кто отвечает за сделку сейчас; кто её передвинул, портал не сообщает"
     )
