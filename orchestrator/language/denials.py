@@ -4,11 +4,16 @@ import re
 from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import fold
+from orchestrator.language.text import Locale, fold
 
 _WORDS: Final = load_lexicon("denials")
 _NONE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('none')})")
 _UNABLE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('unable')})")
+
+
+def say_instead(locale: Locale) -> str:
+    """After a refusal that stands over another number."""
+    return _WORDS.read_text("instead", locale)
 
 
 def says_none(text: str) -> bool:

@@ -14,6 +14,8 @@ from orchestrator.domain.outputs import Notice, Reply, ReportPart, Table, Text
 from orchestrator.domain.report import FILE, ReportAnswer, describe_report
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
 from orchestrator.language.answer_digits import keep_known_numbers
+from orchestrator.language.denials import say_instead, says_unable
+from orchestrator.language.text import Locale
 from state.canonical import hash_text
 from state.events.reports import ReportShown
 from state.model.shown_lists import PROPOSED, ShownList, ShownRow
@@ -81,7 +83,9 @@ def _limit_words(work: TurnWork, assistant: str) -> str:
         return assistant
     counted = [str(describe_report(report.answer)) for report in work.reports]
     has_only_reports = len(work.reports) == len(work.results)
-    return keep_known_numbers(assistant, [work.text, *counted, *work.labels], most=1 if has_only_reports else None)
+    words = keep_known_numbers(assistant, [work.text, *counted, *work.labels], most=2 if has_only_reports else None)
+    is_lone = has_only_reports and says_unable(words) and words == keep_known_numbers(words, [words], most=1)
+    return f"{words.rstrip(':')} {say_instead(locale)}" if is_lone else words
 
 
 async def _record_reports(ctx: TurnContext, work: TurnWork) -> tuple[ReportPart, ...]:
