@@ -3,14 +3,22 @@
 from dataclasses import replace
 from typing import Final
 
+from engines.crm_agent.core.planned_steps import Stage
 from engines.crm_agent.core.report_step import build_list_step, take_names
-from orchestrator.domain.bulk import KINDS, find_record_kind
+from orchestrator.domain.bulk import HAND_OVER, KINDS, find_record_kind
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
 _SOME: Final = 1
 """Stands for the number of a record while the names in what it gets are found."""
 _PERSON: Final = "RESPONSIBLE_ID"
+
+
+def list_stages(step: Step) -> list[Stage]:
+    """The condition, and what the records get, have their names found one after the other."""
+    if step.method == HAND_OVER:
+        return [(build_people_step, take_people)]
+    return [(build_filter_step, take_filter), (build_change_step, take_fields)]
 
 
 def build_filter_step(step: Step) -> Step:

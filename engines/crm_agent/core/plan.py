@@ -11,9 +11,17 @@ from engines.crm_agent.core import bulk_step
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_limit
-from engines.crm_agent.core.planned_steps import REFERENCE_SIGN, PlannedStep, find_references, list_namesakes, means_all, replace_references
+from engines.crm_agent.core.planned_steps import (
+    REFERENCE_SIGN,
+    PlannedStep,
+    Stage,
+    find_references,
+    list_namesakes,
+    means_all,
+    replace_references,
+)
 from engines.crm_agent.core.prompt import build_marker
-from engines.crm_agent.core.report_step import build_list_step, complete_question, take_names
+from engines.crm_agent.core.report_step import complete_question, list_stages
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from engines.crm_agent.core.undo_step import SINCE, build_since_step, take_since
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting, take_up_card
@@ -173,30 +181,27 @@ async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: 
     whole = complete_question(step, ctx.state, ctx.actor.key)
     if isinstance(whole, Unresolved):
         return PlannedStep(slot=slot, step=step, problem=whole)
-    settled = await _settle_names(ctx, work, step=build_list_step(whole), slot=slot)
-    if isinstance(settled, NameQuestion):
-        return settled
-    if settled.problem is not None:
-        return PlannedStep(slot=slot, step=whole, problem=settled.problem)
-    return replace(settled, step=take_names(whole, settled.step.params))
+    return await _settle_stages(ctx, work, whole, list_stages(whole), slot=slot)
 
 
 async def _settle_bulk(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
-    """The condition, and what the records get, have their names found one after the other."""
-    if step.method == HAND_OVER:
-        stages = [(bulk_step.build_people_step, bulk_step.take_people)]
-    else:
-        stages = [(bulk_step.build_filter_step, bulk_step.take_filter), (bulk_step.build_change_step, bulk_step.take_fields)]
-    namesakes: dict[str, str] = {}
+    return await _settle_stages(ctx, work, step, bulk_step.list_stages(step), slot=slot)
+
+
+async def _settle_stages(ctx: TurnContext, work: TurnWork, step: Step, stages: Sequence[Stage], *, slot: str) -> PlannedStep | NameQuestion:
+    """Of each stage the names are found where a call has them, and put back."""
+    namesakes: JsonObject = {}
+    dates: tuple[str, ...] = ()
     for build, take in stages:
         settled = await _settle_names(ctx, work, step=build(step), slot=slot)
         if isinstance(settled, NameQuestion):
             return settled
         if settled.problem is not None:
             return PlannedStep(slot=slot, step=step, problem=settled.problem)
-        namesakes |= settled.namesakes
+        namesakes = {**namesakes, **settled.namesakes}
+        dates += settled.dates
         step = take(step, settled.step.params)
-    return PlannedStep(slot=slot, step=step, namesakes=namesakes)
+    return PlannedStep(slot=slot, step=step, namesakes=namesakes, dates=dates)
 
 
 async def _settle_undo(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:

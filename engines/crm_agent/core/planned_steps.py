@@ -1,7 +1,7 @@
 """A step of a plan, and the references in its parameters, which stand for whole values."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,10 @@ from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
 REFERENCE_SIGN: Final = "@"
+
+
+Stage = tuple[Callable[[Step], Step], Callable[[Step, JsonObject], Step]]
+"""Builds a call that has names of a step where they are found, and puts back what was found."""
 
 
 @dataclass(frozen=True, kw_only=True)

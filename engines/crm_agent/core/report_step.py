@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from engines.crm_agent.core.planned_steps import Stage
 from orchestrator.analytics.again import merge_question
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.outputs import Notice
@@ -13,6 +14,7 @@ from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 AGAIN: Final = "again"
+_PER: Final = "per"
 _ITEMS: Final = "item:"
 _LISTS: Final[Mapping[str, str]] = {
     "leads": "crm.lead.list",
@@ -57,6 +59,25 @@ def build_list_step(step: Step) -> Step:
 def _list_groups(question: JsonObject) -> list[Any]:
     groups = question.get("group_by")
     return list(groups) if isinstance(groups, list) else [groups] if groups is not None else []
+
+
+def list_stages(step: Step) -> list[Stage]:
+    """Where names of the question stand, also of that by which it is divided."""
+    inner: list[Stage] = [(build_inner_list_step, take_inner_names)] if isinstance(step.params.get(_PER), Mapping) else []
+    return [(build_list_step, take_names), *inner]
+
+
+def build_inner_list_step(step: Step) -> Step:
+    """That of the report by which this one is divided."""
+    return build_list_step(_get_inner(step))
+
+
+def take_inner_names(step: Step, resolved: JsonObject) -> Step:
+    return replace(step, params={**step.params, _PER: take_names(_get_inner(step), resolved).params})
+
+
+def _get_inner(step: Step) -> Step:
+    return replace(step, params=step.params[_PER])
 
 
 def take_names(step: Step, resolved: JsonObject) -> Step:

@@ -29,7 +29,9 @@ SEEN_OF_DAY: Final = 5
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
     """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
-    placed = await place_lists(ctx, work, _limit_words(work, assistant) if not work.planned else "", order=list_order(work))
+    placed = await place_lists(
+        ctx, work, _limit_words(work, assistant, ctx.actor.locale) if not work.planned else "", order=list_order(work)
+    )
     reports = await _record_reports(ctx, work)
     answer = Answer(text=assistant, seen=work.iteration if reason == "answered" else work.iteration - 1)
     notices = tuple(_drop_duplicates([*_build_notices(work, answer, goes_on=goes_on), *placed.notices]))
@@ -77,8 +79,8 @@ def _build_notices(work: TurnWork, answer: Answer, *, goes_on: bool) -> list[Not
     return notices
 
 
-def _limit_words(work: TurnWork, assistant: str) -> str:
-    """Beside numbers that code has counted, the model adds none of its own; beside nothing else, one sentence."""
+def _limit_words(work: TurnWork, assistant: str, locale: Locale) -> str:
+    """Beside numbers that code has counted, the model adds none of its own; beside nothing else, two sentences."""
     if not work.reports:
         return assistant
     counted = [str(describe_report(report.answer)) for report in work.reports]
