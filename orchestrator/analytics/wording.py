@@ -236,8 +236,8 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
 def _list_state_clauses(question: Question, definitions: Definitions, subject: str, locale: Locale) -> list[str]:
     codes = [state.code for state in question.states]
     names = [f"shapes.{code}" for code in codes if code in {"no_activity", "repeat"}]
-    defined = _DEFINED_STATES - ({"overdue"} if "open" in codes and subject == "tasks" else set())  # then only those that wait count
-    names += [f"{subject}.{code}" for code in codes if code in defined]
+    waits = "open" in codes and subject == "tasks"  # one that was finished late does not count then
+    names += [f"{subject}.{code}_now" if waits and code == "overdue" else f"{subject}.{code}" for code in codes if code in _DEFINED_STATES]
     if question.subject.name.startswith("item:") and "open" in codes:
         names.append("shapes.open_items")
     return [definitions.find_sentence(name, locale) for name in names]

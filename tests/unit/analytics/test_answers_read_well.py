@@ -97,7 +97,7 @@ async def test_people_without_a_task_of_the_report_are_named_or_counted(tmp_path
     assert "ни одной записи: person 8" in answer.notes
     assert not any("ни одной записи" in note for note in (await desk.answer(question, build_asker(sees=frozenset({7})))).notes)
     assert (answer.dimensions[0].label, answer.title) == ("сотрудник", "Просроченные задачи по сотрудникам: количество")
-    assert "завершена позже срока или не завершена" in answer.definition
+    assert "просроченная задача — не завершена, а срок прошёл" in answer.definition
     assert answer.subtitle == "за всё время"
 
 

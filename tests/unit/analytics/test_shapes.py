@@ -262,12 +262,12 @@ async def test_a_reopened_deal_has_not_moved_back(tmp_path: Path) -> None:
 
 async def test_leads_are_converted_and_deals_won(desk: Desk) -> None:
     """A measure is called by what is counted, in its share too."""
-    leads = await desk.answer({"of": "leads", "measures": ["won", "share:won"]})
+    leads = await desk.answer({"of": "leads", "measures": ["won", "share:won"], "group_by": "source"})
     assert [measure.label for measure in leads.measures] == ["сконвертировано", "доля (сконвертировано)"]
-    assert leads.title == "Лиды: сконвертировано"
+    assert leads.title == "Лиды по источникам: сконвертировано"
     deals = await desk.answer({"of": "deals", "where": "closed", "measures": ["won", "days_to_close", "median_days_to_close"]})
     assert deals.measures[0].label == "выиграно"
-    assert "дни — в среднем от создания до закрытия; дни — от создания до закрытия" in deals.definition
+    assert "дни — в среднем от создания до закрытия; медиана — за столько дней" in deals.definition
 
 
 async def test_a_rate_of_few_says_so(tmp_path: Path) -> None:

@@ -49,11 +49,11 @@ def _find_report(rows: Sequence[OutboxRow]) -> dict[str, Any]:
     return cast("dict[str, Any]", part)
 
 
-async def test_a_report_is_a_message_of_its_own_with_one_sentence_of_the_model(office: World) -> None:
+async def test_a_report_is_a_message_of_its_own_with_two_sentences_of_the_model(office: World) -> None:
     """Without a second call of the model, and without its own numbers."""
     (row,) = await _ask(office, OPEN, "Больше всего новых. Это 77 сделок. И ещё слово.")
     text, report = row.body["parts"]
-    assert text["text"] == "Больше всего новых."
+    assert text["text"] == "Больше всего новых. И ещё слово."
     assert report["answer"]["records"] == report["answer"]["total"][0]["value"]
     assert len(office.model.prompts) == 1
 
