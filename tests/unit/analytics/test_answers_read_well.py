@@ -98,7 +98,7 @@ async def test_people_without_a_task_of_the_report_are_named_or_counted(tmp_path
     assert not any("ни одной записи" in note for note in (await desk.answer(question, build_asker(sees=frozenset({7})))).notes)
     assert (answer.dimensions[0].label, answer.title) == ("сотрудник", "Просроченные задачи по сотрудникам: количество")
     assert "просроченная задача — не завершена, а срок прошёл" in answer.definition
-    assert answer.subtitle == "за всё время"
+    assert answer.subtitle == ""
 
 
 async def test_a_report_without_a_period_says_so_unless_it_is_of_now(tmp_path: Path) -> None:
