@@ -33,6 +33,10 @@ class PortalAddress:
         self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
         self._setting = setting
 
+    @property
+    def origin(self) -> str:
+        return self._origin
+
     def build_url(self, method: str) -> httpx.URL:
         """Secret, because a webhook's URL contains its code."""
         return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")

@@ -21,6 +21,7 @@ from bitrix.answers import Answer
 from bitrix.auth.auth import LOOPBACK, Auth, Grant, Webhook
 from bitrix.catalogue.names import is_method_name
 from bitrix.client.address import PortalAddress, PortalMoved
+from bitrix.client.downloads import PortalFile, build_file_url, download
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bitrix.limits.askers import AskerGone, find_asker
 from bitrix.limits.limiter import Limiter, Priority, SendResult
@@ -156,6 +157,27 @@ class BitrixClient:
             async with asker.stay():
                 return await attempts(self._try_once, request)
         raise NotSent("nobody waits for the answer any more")
+
+    async def read_file(self, address: str, *, at_most: int, within: float) -> PortalFile:
+        """What is behind an address of a file that this portal gave; `within` in seconds. Tried once. Raises BitrixError."""
+        url = build_file_url(address, self._home.origin)
+        self._check_open()
+        await self._wait_until(self._limiter.acquire(Priority.INTERACTIVE, find_asker().source), self._limiter.clock() + within)
+        fate, why = SendResult.UNHEARD, ""
+        try:
+            async with asyncio.timeout(within):
+                content = await download(self._http, url, self._headers(), at_most=at_most)
+            fate = SendResult.PASSED
+        except BitrixError as error:
+            fate = _to_fate(error)
+            raise
+        except (TimeoutError, httpx.HTTPError, OSError, RuntimeError) as error:
+            why = type(error).__name__  # the error of httpx holds the request, and with it the address
+        finally:
+            self._limiter.settle(fate)
+        if why:
+            raise OutcomeUnknown(f"the file could not be read: {why}")
+        return content
 
     async def aclose(self) -> None:
         await self._http.aclose()
