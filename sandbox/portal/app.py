@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 import httpx
 from starlette.applications import Starlette
@@ -18,12 +19,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sandbox.portal import control, control_limits, wire
+from sandbox.portal import control, control_limits, files, wire
 from sandbox.portal.errors import ConnectionDroppedError, PortalError, V3Error
 from sandbox.portal.faults import Fault
 from sandbox.portal.methods import canonical
 from sandbox.portal.oauth import check_grant
-from sandbox.portal.portal import Portal, Request, Settings
+from sandbox.portal.portal import WEBHOOK_CODE, Portal, Request, Settings
 from sandbox.portal.schema import Row
 from sandbox.portal.v3 import V3
 
@@ -49,12 +50,16 @@ def create_app(settings: Settings | None = None) -> Starlette:
     async def rest(http: HttpRequest) -> Response:
         return await _rest(portal, v3, http)
 
+    async def file(http: HttpRequest) -> Response:
+        return _file(portal, http)
+
     async def token(http: HttpRequest) -> Response:
         return await _token(portal, http)
 
     app = Starlette(
         routes=[
             Route("/oauth/token/", token, methods=["GET", "POST"]),
+            Route(files.PATH, file, methods=["GET"]),
             Route("/rest/{path:path}", rest, methods=["GET", "POST"]),
             *control.routes(portal),
             *control_limits.routes(portal),
@@ -90,6 +95,19 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
     if fault is not None and (late := await _after(portal, fault)):
         return late
     return wire.show(answer.body, answer.status, request.method, answer.headers)
+
+
+def _file(portal: Portal, http: HttpRequest) -> Response:
+    """Return the content of a file in a field; like the real portal's, its address is good without a method call."""
+    file = None
+    if http.path_params["code"] == WEBHOOK_CODE and "crm.controller.item.getFile" not in portal.rights.denied:
+        file = files.find(portal.store, http.query_params.get("token", ""))
+    if file is None:
+        return JSONResponse({"error": "ACCESS_DENIED", "error_description": "Access denied"}, 403)
+    name, content = file
+    return Response(
+        content, media_type="application/octet-stream", headers={"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"}
+    )
 
 
 def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Response | None:

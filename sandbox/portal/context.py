@@ -28,6 +28,7 @@ class Call:
     emit: Emit
     known_methods: Collection[str]
     rights: Rights = EVERYTHING
+    base_url: str = "/"
 
     @property
     def stamp(self) -> str:

@@ -129,6 +129,7 @@ class Portal:
         self.commands = 0
         self.totals = 0
         self._actor: int | None = None
+        self._base_url = "/"
         self._is_closed = False
         self.store.watch = self._note
         self._fresh_limits()
@@ -202,6 +203,7 @@ class Portal:
         line = self._open(request) if announced is None else announced
         kind = fault.kind if fault else None
         line["fault"] = kind
+        self._base_url = request.base_url
         before, dropped = self.store.writes, kind == "commit_then_drop"
         try:
             answer = self._answer(request, line, way or self._v2)
@@ -250,7 +252,7 @@ class Portal:
         self.rights.check(name)
         self.operating.admit(owner, now)
         self.commands += 1
-        result = handler(Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS, self.rights))
+        result = handler(Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS, self.rights, self._base_url))
         slow = self.pace.command
         if isinstance(result, Page) and result.total:
             self.totals += 1

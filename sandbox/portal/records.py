@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from sandbox.portal import stages
+from sandbox.portal import files, stages
 from sandbox.portal.context import Call
 from sandbox.portal.schema import Field, Row, Schema
 from sandbox.portal.store import Store
@@ -20,10 +20,12 @@ def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None 
     """
     values: Row = {}
     for field, raw in given:
-        if field.read_only or field.type == "crm_multifield" or (field.multiple and raw == []):
+        if field.read_only or field.type == "crm_multifield" or (field.multiple and raw == [] and field.type != "file"):
             continue
         try:
-            values[field.name] = parse(field, raw)
+            values[field.name] = (
+                files.parse(field, raw, (old or {}).get(field.name)) if field.type == "file" and field.custom else parse(field, raw)
+            )
         except ValueError as error:
             raise ValueError(field.name) from error
     return _link_contacts(schema, values, old or {})

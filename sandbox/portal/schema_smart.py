@@ -118,6 +118,7 @@ SETTINGS = MappingProxyType(
         "boolean": {"DEFAULT_VALUE": 0, "DISPLAY": "CHECKBOX", "LABEL": ["", ""]},
         "employee": [],
         "date": {"DEFAULT_VALUE": {"TYPE": "NONE", "VALUE": ""}},
+        "file": {"SIZE": 20, "MAX_SHOW_SIZE": 0, "MAX_ALLOWED_SIZE": 0, "EXTENSIONS": []},
     }
 )
 

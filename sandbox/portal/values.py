@@ -6,9 +6,10 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
+from sandbox.portal import files
 from sandbox.portal.schema import ALL, LINK_TYPES, Field, Row, Schema
 
 PORTAL_ZONE = timezone(timedelta(hours=3))
@@ -183,7 +184,10 @@ def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Ca
         if field.type == "crm_multifield" or name in {"HAS_PHONE", "HAS_EMAIL"}:
             special.append(name)
             continue
-        plain[name] = _listed if field.multiple else _CLASSIC.get(field.type, _text)
+        if field.type == "file" and field.custom:
+            plain[name] = partial(files.show_classic, field)
+        else:
+            plain[name] = _listed if field.multiple else _CLASSIC.get(field.type, _text)
         blank[name] = plain[name](None)
     return blank, plain, tuple(special)
 
@@ -206,7 +210,7 @@ def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -
     return shown
 
 
-def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_uf: str = "N") -> Row:
+def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_uf: str = "N", base_url: str = "/") -> Row:
     """Return a record as `crm.item.*` shows it: camelCase names, and numbers as numbers.
 
     With `original_uf` = `Y` custom fields keep their `UF_...` names.
@@ -217,7 +221,9 @@ def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_u
         if field.type == "crm_multifield":
             continue
         key = field.name if field.custom and original_uf == "Y" else field.camel
-        if field.multiple:
+        if field.type == "file" and field.custom:
+            shown[key] = files.show_universal(field, row.get(name), base_url)
+        elif field.multiple:
             shown[key] = row.get(name) or []
         elif name in {"HAS_PHONE", "HAS_EMAIL"}:
             shown[key] = _has(name[4:], row)

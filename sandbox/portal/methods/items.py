@@ -80,7 +80,7 @@ def _place(schema: Schema, call: Call, values: Row, category: int) -> None:
 
 def _shown(schema: Schema, call: Call, row_id: int) -> Row:
     row = call.store.get(schema.kind, row_id) or {}
-    shown = show_universal(schema, row, schema.fields, original_uf=str(call.arg("useOriginalUfNames") or "N"))
+    shown = show_universal(schema, row, schema.fields, original_uf=str(call.arg("useOriginalUfNames") or "N"), base_url=call.base_url)
     shown |= {"entityTypeId": schema.type_id}
     if "PHONE" in schema.fields:
         shown["fm"] = universal_fm(row)
