@@ -96,7 +96,7 @@ def build_outside(
         clock=installation.clock,
     )
     performers: dict[str, Performer] = {
-        "bitrix": BitrixPerformer(portal.client, portal.reads),
+        "bitrix": BitrixPerformer(portal.client, portal.reads, installation.store.load_blob),
         BULK: BulkPerformer(installation.store, installation.clock),
         "http": http,
         "knowledge": _build_knowledge(installation, portal, people, KnowledgeRooms(documents=documents, reports=numbers, days=day)),

@@ -96,8 +96,11 @@ async def _format_one(value: object, field: Field, names: "Naming", place: Value
 
 
 def _format_file(value: object, locale: Locale) -> str:
-    """«файл №12»; one that is written has a name and its content in base64."""
+    """«файл №12»; one that is written has a name and its content in base64, one that an undo brings back a name and a size."""
     value = value.get("fileData", value) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping) and "digest" in value:
+        size = _TITLES.read_titles("kilobytes")[locale].format(count=max(1, -(-int(value["size"]) // 1024)))
+        return f"{_WORDS[locale]['file']} {quote(to_visible_line(str(value['name']), limit=_LONGEST_NAME), locale)} ({size})"
     if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
         return f"{_WORDS[locale]['file']} {quote(to_visible_line(value[0], limit=_LONGEST_NAME), locale)}"
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value

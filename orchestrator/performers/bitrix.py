@@ -24,10 +24,12 @@ from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value
 from orchestrator.gate.call.ignored_filters import find_ignored_field
+from orchestrator.gate.call.kept_files import FILE_GONE, KeptFiles
 from orchestrator.gate.call.origin_marks import ORIGINATOR, find_origin_effect
 from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
+from orchestrator.performers.former_files import LoadBlob, load_no_blob, put_contents, read_former_files
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.read_progress import get_progress
 from orchestrator.performers.reconciliation import CLASSIC_LISTS, find_mark, find_traces, reconcile
@@ -172,20 +174,24 @@ MAX_ROWS = 500
 
 
 class BitrixPerformer:
-    def __init__(self, client: BitrixClient, records: PortalReader) -> None:
+    def __init__(self, client: BitrixClient, records: PortalReader, load_blob: LoadBlob = load_no_blob) -> None:
         self._client = client
+        self._load_blob = load_blob
         self._records = records
         self.portal = client.portal
         self.is_application = client.is_application
 
     async def execute(self, call: Call) -> CallResult:
         """Make the call once; errors of the network become the result."""
+        params = await put_contents(call, self._load_blob)
+        if params is None:
+            return Rejected(code=FILE_GONE, detail="the former file is not kept any more", sent=False)
         try:
             if call.commands:
                 return await self._execute_batch(call)
             if call.spec.verb == "list" and call.reads_only and "start" not in call.params:
                 return await self._execute_list(call)
-            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_find_send_limit(call))
+            answer = await self._client.call(call.method, params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         except Refused as error:
             error_text = describe_error(error)
             return Rejected(code=error.code or "refused", detail=error_text.text, foreign_text=error_text.foreign)
@@ -215,6 +221,9 @@ class BitrixPerformer:
         """Read whether a call of unknown outcome happened; `before` is of before the call. Raises BitrixError."""
         with ask_for(find_asker().renew()):  # what became of a write is found out whoever has left
             return await reconcile(call, before, self._client, self._records)
+
+    async def read_former_files(self, call: Call, before: BeforeImage, key: str) -> KeptFiles:
+        return await read_former_files(call, before, self._client, key)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Return which written fields do not have the values sent; never raises errors of the network."""

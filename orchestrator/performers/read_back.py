@@ -13,6 +13,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
+from orchestrator.gate.call.kept_files import list_file_ids
 from orchestrator.gate.call.ports import ReadBack, Succeeded, UnmetField
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.performers.error_texts import describe_error
@@ -60,7 +61,16 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: P
     read = [(look, record) for look in looks if (record := records_now[look.target]) is not None]
     unmet = tuple(field for look, record in read for field in _find_unmet_fields(look, record))
     notes += [note for field in unmet for note in _describe_recomputed(field.call, field.name, field.record)]
-    return ReadBack(unmet=unmet, note="; ".join(notes))
+    file_ids = {"{}:{}".format(*look.target): _list_file_ids(look, record) for look, record in read}
+    return ReadBack(unmet=unmet, note="; ".join(notes), file_ids=file_ids)
+
+
+def _list_file_ids(look: _RecordCheck, record: JsonObject) -> dict[str, tuple[str, ...]]:
+    """Of the written fields that held files."""
+    entity = look.call.entity
+    held = [name for name in look.call.written_fields if look.old and list_file_ids(fields.find_value(look.old, name, entity))]
+    present = {name: list_file_ids(fields.find_value(record, name, entity)) for name in held if fields.has_field(record, name, entity)}
+    return {name: ids for name, ids in present.items() if ids is not None}
 
 
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:

@@ -4,7 +4,6 @@ The outbox would rather repeat a message, and tells nobody its number.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from orchestrator.domain.chat_messages import (
@@ -26,18 +25,13 @@ from orchestrator.gate.call.kinds.telegram import find_file_place
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.performers.files.folder import FileContent, FileRefused, Folder
 from orchestrator.performers.files.performer import DIGEST, SIZE, SeenFiles
+from orchestrator.performers.former_files import LoadBlob, load_no_blob
 from state.canonical import hash_text
 from state.journal.blobs import get_blob_prefix, unpack_file
 
 MAX_PHOTO: Final = 10 * 1024 * 1024
 MAX_DOCUMENT: Final = 50 * 1024 * 1024
 NAME: Final = "name"
-LoadBlob = Callable[[str], Awaitable[str | None]]
-"""None if there is none."""
-
-
-async def _load_no_blob(_digest: str) -> str | None:
-    return None
 
 
 class TelegramPerformer:
@@ -50,7 +44,7 @@ class TelegramPerformer:
         people: KnownPeople,
         policies: PolicySource,
         folder: Folder | None = None,
-        load_blob: LoadBlob = _load_no_blob,
+        load_blob: LoadBlob = load_no_blob,
     ) -> None:
         self._messenger = messenger
         self._people = people

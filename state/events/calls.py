@@ -11,7 +11,7 @@ from state.model.session_state import RunningCall, SessionState, UnknownCall
 State = SessionState
 
 KEEP_DONE = 50
-_OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "now", "created")
+_OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "now", "created", "files")
 
 
 class StateChanges(BaseModel):
@@ -76,9 +76,11 @@ class CallSucceeded(Event):
     now: Personal[dict[str, str]] = Field(default_factory=dict)
     """In words, what those of `unchanged` hold that something has changed at once."""
     created: str = ""
-    later: ClassVar[frozenset[str]] = frozenset({"now", "seen"})
+    later: ClassVar[frozenset[str]] = frozenset({"now", "seen", "files"})
     seen: Personal[dict[str, Any]] = Field(default_factory=dict)
     """Of a read, what else a turn that goes on needs to see it as it was."""
+    files: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """Of fields whose files it took away: {record: {field: {"was": [{"id", "name", "size", "digest"}], "now": [id]}}}."""
 
 
 class CallRefused(Event):

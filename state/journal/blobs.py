@@ -43,7 +43,7 @@ def list_digests(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
         case "BulkFrozen":
             digests = [data.get("file")]
         case "CallSucceeded":
-            digests = [data.get("result_blob")]
+            digests = [data.get("result_blob"), *_list_kept(data.get("files") or {})]
         case "NodeDone":
             digests = [data.get("output_blob")]
         case "RunStarted":
@@ -53,6 +53,10 @@ def list_digests(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
         case _:
             digests = []
     return (str(one) for one in digests if one)
+
+
+def _list_kept(files: Mapping[str, Any]) -> Iterator[object]:
+    return (file.get("digest") for record in files.values() for field in record.values() for file in field["was"])
 
 
 def _find_sent(answer: object) -> object:

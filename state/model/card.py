@@ -81,6 +81,8 @@ class Card(Stored):
     """In words, what fields of `unchanged` hold that changed to another value."""
     created: str = ""
     """"deal:512"."""
+    files: JsonObject = field(default_factory=dict)
+    """Kept of what the call took away, for an undo."""
 
     hidden_from: Sequence[str] = ()
     """The leads who do not see this step. This and the next four are never stored."""

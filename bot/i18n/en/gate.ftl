@@ -262,6 +262,7 @@ gate-named-other-currency = { $entity ->
   } No. { $id } is in { currency-has }, and you named { currency-named }. Convert it and name it in { currency-has }
 gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
 gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
+gate-kept-file = Only “Undo” brings a former file back
 gate-password = I do not set passwords: the employee or an administrator does that in Bitrix24
 gate-access-rights = I do not give rights or access: an administrator does that in Bitrix24
 gate-must-read = Only reads are allowed here, and { $method } may change something. Nothing was sent
@@ -308,6 +309,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
+    [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }
     [gate-access-rights] { gate-access-rights }
     [gate-mode] { gate-mode }
@@ -478,7 +480,8 @@ gate-address-foreign = { $who ->
    *[other] “{ $who }” has no such phone or e-mail: { $value }
   }
 gate-address-nobody = The phone or e-mail is on nobody's card: { $value }
-gate-file-field = The file that is there will be replaced, and the bot cannot bring it back: { gate-field }
+gate-file-field = The file that is there will be replaced. The bot can bring it back if Bitrix24 gives it now (up to 10 MB): { gate-field }
+gate-file-lost = The file that is there will be replaced, and the bot cannot bring it back: { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 plan-step-missed = { $why ->
     [waiting] The step before this one has not run yet: { $step }
@@ -559,6 +562,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-address-foreign] { gate-address-foreign }
     [gate-address-nobody] { gate-address-nobody }
     [gate-file-field] { gate-file-field }
+    [gate-file-lost] { gate-file-lost }
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }

@@ -41,6 +41,7 @@ undo-funnel = The bot does not undo a move to another funnel: the former stage i
 undo-one-way = Bitrix24 does not let this be put back: { gate-field }
 undo-no-before = It is not known what stood there before: { gate-field }
 undo-not-writable = Bitrix24 does not take the former value: { gate-field }
+undo-file-gone = The bot does not keep the former file any more, so it cannot be brought back
 undo-sum = The amount was not computed from the products: with the former products back, Bitrix24 would compute it anew. Put them back in Bitrix24 by hand
 undo-add-closed = What was created can only be removed by deleting it, which the company's rules do not allow
 undo-worked-on = Not undone: somebody has worked on record No. { $id } since, which its deletion would lose. Remove it in Bitrix24 by hand

@@ -262,6 +262,7 @@ gate-named-other-currency = { $entity ->
   } №{ $id } в { currency-has }, а названо в { currency-named }. Пересчитайте и назовите в { currency-has }
 gate-sum-two-currencies = Новая запись в { currency-has }, а сумма названа в { currency-named }. Назовите что-то одно
 gate-sum-currency-unknown = Сумма названа в { currency-named }, а в какой валюте запись, я не знаю. Скажите точнее, о какой записи речь
+gate-kept-file = Прежний файл возвращает только кнопка «Отменить»
 gate-password = Пароли я не меняю: это делает сам сотрудник или администратор в Битрикс24
 gate-access-rights = Права и доступ я не меняю: это делает администратор в Битрикс24
 gate-must-read = Здесь можно только читать, а { $method } может что-то изменить. Ничего не отправлено
@@ -308,6 +309,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
+    [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }
     [gate-access-rights] { gate-access-rights }
     [gate-mode] { gate-mode }
@@ -501,7 +503,8 @@ gate-address-foreign = { $who ->
    *[other] У «{ $who }» нет такого телефона или почты: { $value }
   }
 gate-address-nobody = Телефон или почта ни с чьей карточки: { $value }
-gate-file-field = Прежний файл заменится, вернуть его бот не сможет: { gate-field }
+gate-file-field = Прежний файл заменится. Вернуть его бот сможет, если Битрикс24 сейчас отдаст его (до 10 МБ): { gate-field }
+gate-file-lost = Прежний файл заменится, вернуть его бот не сможет: { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 plan-step-missed = { $why ->
     [waiting] Шаг перед этим ещё не выполнен: { $step }
@@ -579,6 +582,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-address-foreign] { gate-address-foreign }
     [gate-address-nobody] { gate-address-nobody }
     [gate-file-field] { gate-file-field }
+    [gate-file-lost] { gate-file-lost }
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }

@@ -14,6 +14,7 @@ from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import Target
+from orchestrator.gate.call.kept_files import build_former_value, list_file_ids
 from orchestrator.gate.call.list_comparison import is_same_list
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.replaced_lists import find_list_change, to_written_rows
@@ -205,6 +206,13 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
             _restore_phones(part, name, steps[name], record, put=put, back=back)
             continue
         was, now = fields.find_value(part.old, known, call.entity), fields.find_value(record, known, call.entity)
+        if name in part.files and fields.has_field(record, known, call.entity):
+            ids, files = list_file_ids(now), part.files[name]
+            if ids == files.now:
+                put[name] = build_former_value(was, files)
+            else:
+                back.changed.append(ChangedField(part=part, name=known, now=now, as_before=ids == list_file_ids(was)))
+            continue
         if is_same_value(part, known, sent, was) or (name in part.unchanged and is_same_value(part, known, was, now)):
             continue
         if fields.has_field(record, known, call.entity) and is_same_value(part, known, sent, now):

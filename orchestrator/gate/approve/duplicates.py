@@ -9,6 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import WAITS_ALREADY, EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Refuse, Target, Verdict
+from orchestrator.gate.call.kept_files import KEY
 from orchestrator.gate.call.serialization import (
     StoredCall,
     StoredOrder,
@@ -73,7 +74,8 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=stored.confirmation_id, method=method)
     if row.outcome is not None and row.outcome["status"] == row.status:
-        return Outcome.model_validate({**row.outcome, "call": call.params, **stored.name_records()})
+        known = {name: value for name, value in row.outcome.items() if name != KEY}
+        return Outcome.model_validate({**known, "call": call.params, **stored.name_records()})
     if row.status == "succeeded":  # reconciled by a read of the portal, so there is no answer of the call itself
         return Outcome(
             status="succeeded",

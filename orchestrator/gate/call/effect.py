@@ -231,6 +231,8 @@ class Facts:
     """Parts that the requester wrote."""
     undone: frozenset[Target] = frozenset()
     """Created by the call that this one undoes: an undo deletes nothing else."""
+    kept_files: frozenset[str] = frozenset()
+    """Digests of what was kept when the call that this one undoes took it away: nothing else may name any."""
     made: frozenset[Target] = frozenset()
     """Others' records that the requester made through this program and so may change."""
     handed_over: frozenset[Target] = frozenset()

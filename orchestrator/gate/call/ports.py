@@ -96,6 +96,8 @@ class Succeeded:
     """By currency, over all rows of a longer list; empty if not computed."""
     foreign_text: bool = False
     """Whether other people may have written texts in it."""
+    file_ids: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """By record and written field, of the files that a later read shows there."""
 
 
 DECLINED = "portal-said-no"
@@ -164,6 +166,7 @@ class ReadBack:
     unmet: tuple[UnmetField, ...] = ()
     note: str = ""
     foreign_text: bool = False
+    file_ids: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @runtime_checkable

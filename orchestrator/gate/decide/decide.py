@@ -272,7 +272,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":
             notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
-        notices.extend(collect_own_field_reasons(leaf, facts))
+        notices.extend(collect_own_field_reasons(leaf, facts, is_undo=effect.proposed_by == value_checks.UNDO))
         if effect.proposed_by == DEFAULT_ENGINE:  # what is published says by itself with whom a call was
             notices.extend(collect_partner_reasons(leaf, facts, effect.provenance.person_text, actor))
         if effect.proposed_by == DEFAULT_ENGINE or "N" in leaf.classes:

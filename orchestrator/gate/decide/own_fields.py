@@ -34,8 +34,8 @@ def settle_own_values(call: Call, facts: Facts, text: str, zone: str) -> Call:
     return replace(whole, proposed_essence=get_essence(call))
 
 
-def collect_own_field_reasons(leaf: Call, facts: Facts) -> Iterator[Notice]:
-    """Another currency, and a file in place of a file: what stood there is not to be had back from the number or name shown."""
+def collect_own_field_reasons(leaf: Call, facts: Facts, *, is_undo: bool) -> Iterator[Notice]:
+    """Another currency, and a file in place of a file: an undo can put it back only if it could be kept, and one in a batch never is."""
     record = find_current_record(leaf, facts)
     if leaf.spec.verb != "update" or record is None:
         return
@@ -46,8 +46,8 @@ def collect_own_field_reasons(leaf: Call, facts: Facts) -> Iterator[Notice]:
         if before and after and before[0] and before[1] != after[1]:
             sums = {"before": RawSum(value=before[0], currency=before[1]).text, "after": RawSum(value=after[0], currency=after[1]).text}
             yield ask("gate-sum-currency", field=to_field_code(leaf, name), **sums)
-        if name in known and known[name].type == "file" and not fields.is_blank(present):
-            yield ask("gate-file-field", field=to_field_code(leaf, name))
+        if name in known and known[name].type == "file" and not fields.is_blank(present) and not is_undo:
+            yield ask("gate-file-lost" if leaf.key else "gate-file-field", field=to_field_code(leaf, name))
 
 
 def _keep(leaf: Call, facts: Facts, text: str) -> Call:

@@ -13,6 +13,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, modes, targets
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
+from orchestrator.gate.call.kept_files import list_kept_digests
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
@@ -64,6 +65,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     """For a call or one command. An undo may put a dismissed employee back as observer, not as responsible."""
     return (
         _check_credentials(call)
+        or _check_kept_files(call, facts, is_undo=is_undo)
         or _check_policy(call, policy, facts, is_undo=is_undo)
         or facts.unread
         or _check_connection(call, facts)
@@ -74,6 +76,13 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
         or next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None)
         or next(_check_people(call, facts, is_undo=is_undo), None)
     )
+
+
+def _check_kept_files(call: Call, facts: Facts, *, is_undo: bool) -> Refuse | None:
+    digests = set(list_kept_digests(call.params))
+    if not digests or (is_undo and not call.key and digests <= facts.kept_files):
+        return None
+    return refuse("gate-kept-file", method=call.method)
 
 
 def _check_policy(call: Call, policy: Policy, facts: Facts, *, is_undo: bool) -> Refuse | None:

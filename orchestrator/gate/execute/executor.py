@@ -13,9 +13,11 @@ from typing import Final, assert_never
 
 from orchestrator.domain.address import is_run
 from orchestrator.domain.effect import SEEN, UNSTORED, Outcome
+from orchestrator.domain.inputs import UNDO
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kept_files import FILE_GONE, KEY, KeepsFiles, KeptFiles
 from orchestrator.gate.call.policy import count_call_changes
 from orchestrator.gate.call.portal_errors import CLOSED, explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
@@ -127,6 +129,9 @@ async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 
 
 async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    kept = KeptFiles()
+    if isinstance(performer, KeepsFiles) and order.proposed_by != UNDO:  # before the intent: a slow read delays nothing that has begun
+        kept = await performer.read_former_files(order.call, order.before, ledger.key)
     intended, mark = ledger.now, ledger.mark()
     await _store_intent(order, ledger)
     started = time.monotonic()
@@ -135,7 +140,7 @@ async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outco
         performed: CallResult = Rejected(code=_NOT_SENT, detail="the program was held up before the call, so it was not made", sent=False)
     else:
         performed = _keep_storable(await _read_back(order, await _execute_call(order, performer), performer))
-    return await _store_outcome(order, performed, ledger, seconds=time.monotonic() - started)
+    return await _store_outcome(order, performed, ledger, seconds=time.monotonic() - started, kept=kept)
 
 
 async def _execute_call(order: Order, performer: Performer) -> CallResult:
@@ -174,6 +179,7 @@ async def _read_back(order: Order, performed: CallResult, performer: Performer) 
         unmet_notice=words.notice,
         note=seen.note,
         foreign_text=performed.foreign_text or seen.foreign_text,
+        file_ids=seen.file_ids,
     )
 
 
@@ -219,15 +225,18 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
         await ledger.commit(*events, actor=order.requested_by, effects=[*effects, replace(change, count=start_count)], timers=timers)
 
 
-async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
+async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float, kept: KeptFiles) -> Outcome:
     event = _build_outcome_event(order, performed, seconds, params={})
+    files, blobs = kept.join(performed.file_ids) if isinstance(performed, Succeeded) else ({}, {})
+    event = event.model_copy(update={KEY: files}) if files else event
     outcome = _build_outcome(order, performed)
     # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
     is_of_run = order.call.kind != "bitrix" or is_run(order.turn_id)
     outcome_data = outcome.model_dump(mode="json", exclude={*UNSTORED} | (set() if is_of_run else {"result"}))
+    outcome_data |= {KEY: files} if files else {}
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=outcome_data)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
-    await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
+    await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers, blobs=blobs)
     return outcome
 
 
@@ -350,6 +359,8 @@ def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
 
 
 def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
+    if performed.code == FILE_GONE:
+        return Notice(code=FILE_GONE)
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     why = explain_portal_error(performed.detail, code=performed.code, method=order.call.method, reference=order.effect_id[:_REFERENCE])

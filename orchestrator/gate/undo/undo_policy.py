@@ -14,6 +14,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.kept_files import KEY, RecordFiles, parse_files
 from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.permissions import Approvers, apply_owners, may_touch
@@ -49,6 +50,8 @@ class CompletedCall:
     created: str = ""
     unchanged: tuple[str, ...] = ()
     """By the portal."""
+    files: JsonObject = field(default_factory=dict)
+    """See `CallSucceeded.files`."""
     commands: Sequence[JsonObject] = ()
 
 
@@ -61,6 +64,7 @@ class UndoPart:
     old: JsonObject
     undo: Method
     unchanged: frozenset[str] = field(default_factory=frozenset)
+    files: RecordFiles = field(default_factory=dict)
 
 
 def find_completed(source: EffectRow | Card) -> CompletedCall | None:
@@ -101,10 +105,14 @@ def parse_undo_slot(slot: str) -> str:
     return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
 
 
-async def find_undone(slot: str, ledger: Ledger) -> frozenset[Target]:
-    """What the reversed call created; nothing for another slot. Raises StoreError."""
+async def find_reversed(slot: str, ledger: Ledger) -> CompletedCall | None:
+    """The call that an undo of this slot reverses; None for another slot. Raises StoreError."""
     row = await ledger.find_effect(effect_id) if (effect_id := parse_undo_slot(slot)) else None
-    done = find_completed(row) if row is not None else None
+    return find_completed(row) if row is not None else None
+
+
+def find_undone(done: CompletedCall | None) -> frozenset[Target]:
+    """What the reversed call created."""
     kind, _, number = done.created.rpartition(":") if done is not None else ("", "", "")
     return frozenset([(kind, int(number))]) if kind and number.isdecimal() else frozenset()
 
@@ -204,6 +212,7 @@ def _from_row(row: EffectRow) -> CompletedCall | None:
         created=str(outcome.get("created") or ""),
         unchanged=tuple(outcome.get("unchanged") or ()),
         commands=tuple(outcome.get("commands") or ()),
+        files=outcome.get(KEY) or {},
     )
 
 
@@ -217,6 +226,7 @@ def _from_entry(entry: Card) -> CompletedCall:
         slot=entry.slot or "",
         unchanged=tuple(entry.unchanged or ()),
         commands=tuple(entry.commands or ()),
+        files=entry.files or {},
     )
 
 
@@ -252,7 +262,8 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
     if own is None or not old:
         return Notice(code="undo-none")
     left = frozenset(name for text in done.unchanged for key, _, name in [text.rpartition(": ")] if key == call.key)
-    part = UndoPart(call=call, target=own, old=old, undo=undo, unchanged=left)
+    files = parse_files(done.files, f"{own[0]}:{own[1]}")
+    part = UndoPart(call=call, target=own, old=old, undo=undo, unchanged=left, files=files)
     if call.spec.leads_to:
         return part if find_task_state(old) else Notice(code="undo-no-before", args={"field": "STATUS"})
     if call.spec.verb != "update" or undo.verb != "update":
@@ -321,7 +332,7 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
         if is_one_way(call, known, value):
             yield Notice(code="undo-one-way", args=args)
         is_file = isinstance(value, Mapping)  # the portal takes no empty value in its place
-        if (is_file or not is_writable(was)) and not _is_same(call, known, value, was):
+        if name not in part.files and (is_file or not is_writable(was)) and not _is_same(call, known, value, was):
             yield Notice(code="undo-not-writable", args=args)
 
 

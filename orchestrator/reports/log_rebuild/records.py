@@ -8,6 +8,7 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
+from orchestrator.gate.call.kept_files import KEY
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import refusals
 from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider, show_written_keys
@@ -194,7 +195,7 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
             return refusals.FROZEN_CARD, "", {"notice": refusals.FROZEN_CARD}
         case CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled():
             row, status = store.find_effect(end.effect_id), _find_status(end)
-            outcome_fields = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
+            outcome_fields = {key: value for key, value in (row.outcome or {}).items() if key not in {"preview", KEY}} if row else {}
             sent = (
                 EffectRecord.model_validate(row.call if row else {}).call or StoredCall()
             )  # of an erased person only an outline of the call is left

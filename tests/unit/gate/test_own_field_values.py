@@ -133,7 +133,7 @@ async def test_a_heading_names_its_record_without_entities(desk: Desk) -> None:
 
 
 async def test_a_file_in_place_of_a_file_asks(desk: Desk) -> None:
-    """The old one cannot be brought back, and the card says so; the first file of a field is free."""
+    """The old one may be lost, and the card says so; the first file of a field is free."""
     hold(desk, **{FILE: CONTRACT})
     found = await change(desk, **{FILE: {"fileData": ["a.txt", "YWJj"]}})
     assert isinstance(found, Pending)
