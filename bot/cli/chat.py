@@ -19,13 +19,15 @@ from bot.rendering.spans import to_plain_text
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import CardView, Preview
+from orchestrator.domain.card_view import BULK_VERB, CardView, Preview
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.preview.old_texts import is_shortened
+from orchestrator.gate.preview.whole_file import add_records
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.request_words import normalize_words
+from orchestrator.reports.cards import load_cards
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
@@ -34,6 +36,7 @@ from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow
+from state.stored import JsonObject
 
 ReadLine = Callable[[str], Awaitable[str | None]]
 Show = Callable[[str], None]
@@ -112,11 +115,21 @@ class Terminal:
             case "reply":
                 self._show_reply(row)
             case kind:  # a terminal has room for the whole of a card
-                self._show(to_plain_text(render_message(kind, {**row.body, "is_cut": False}, self._tr)))
+                body = await self._add_records(row.body, orchestrator) if kind == "card" else row.body
+                self._show(to_plain_text(render_message(kind, {**body, "is_cut": False}, self._tr)))
                 if kind == "card" and _hides_old_text(CardView.from_body(row.body)):
                     self._show(to_plain_text(render_message("details", row.body, self._tr)))
         if row.kind == "card" and (view := CardView.from_body(row.body)).card.is_waiting and not view.is_waiting_for_lead:
             await self._ask(view, orchestrator)
+
+    async def _add_records(self, body: JsonObject, orchestrator: Orchestrator) -> JsonObject:
+        """Of a change of many records that waits, with every one of them: whoever answers has read all that the card stands for."""
+        view = CardView.from_body(body)
+        if view.preview.verb != BULK_VERB or not view.card.is_waiting:
+            return body
+        cards = {card.entry.confirmation_id: card.entry for card in await load_cards(self._store, self._session)}
+        card = cards.get(view.card.confirmation_id, view.card)
+        return {**body, "preview": (await add_records(card, orchestrator.tools.gate.deps.bulk)).preview}
 
     def _show_reply(self, row: OutboxRow) -> None:
         reply = Reply.model_validate(row.body)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.headings import format_change, render_heading
+from bot.rendering.headings import format_change, is_named_in_heading, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
-from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import BULK_VERB, CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import quote
@@ -34,6 +34,20 @@ def render_commands(view: CardView, tr: Translator) -> list[Spans]:
         return [_render_group(words, members, reports, tr) for words, members in groups]
     lines = [_render_group(words, members, reports, tr, most=MAX_NAMES) for words, members in groups[:MAX_GROUPS]]
     return [*lines, build_spans(tr.translate("card-more", count=len(groups) - MAX_GROUPS))] if len(groups) > MAX_GROUPS else lines
+
+
+def render_records(view: CardView, tr: Translator) -> Spans:
+    """Of a card of many records those that it holds, without the changes that it names for all of them."""
+    preview = view.preview
+    shared = {(line.name, line.before, line.after) for line in preview.lines}
+    rows = []
+    for number, item in enumerate(preview.items, start=1):
+        own = [line for line in item.lines if (line.name, line.before, line.after) not in shared and not is_named_in_heading(line, item)]
+        changes = "; ".join(format_change(line, with_name=True) for line in own)
+        name = Span(_find_title(item), url=item.url) if preview.entity else build_spans(render_heading(item, item.method, tr))
+        rows.append(build_spans(f"{number}. ", name, f" — {changes}" if changes else ""))
+    code = "card-bulk-some" if preview.count > len(preview.items) else "card-bulk-all"
+    return join_blocks([build_spans(tr.translate(code)), *rows], "\n")
 
 
 def list_commands(view: CardView, tr: Translator) -> list[Spans]:
@@ -71,9 +85,9 @@ def _render_command_name(item: PreviewPart, method: str, tr: Translator) -> Span
 
 
 def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:
-    """None if the card is decided, or lists its commands."""
+    """None if the card is decided, or lists its commands; one of many records always has its file."""
     items = view.preview.items
-    if len(items) <= CARD_COMMANDS or not view.card.is_waiting:
+    if view.preview.verb != BULK_VERB and (len(items) <= CARD_COMMANDS or not view.card.is_waiting):
         return None
     rows = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
     return Sheet(

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from bot.i18n.translate import Translator
-from bot.rendering.batches import list_commands, render_commands, render_failed_commands
+from bot.rendering.batches import list_commands, render_commands, render_failed_commands, render_records
 from bot.rendering.card_reasons import evaluate_risk, list_reasons, render_reasons
-from bot.rendering.headings import format_change, render_heading
+from bot.rendering.headings import format_change, is_named_in_heading, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import mark_cut
@@ -75,8 +75,6 @@ OPEN_LINES = 10
 LONG = 160
 """Characters; a longer change gets a block of its own."""
 _SECONDS = 60
-_TITLES = frozenset({"TITLE", "NAME"})
-"""In the heading of a created record."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
 
@@ -88,8 +86,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     card_view = replace(view, preview=preview)
     changes = _render_lines(card_view) or join_blocks(render_commands(card_view, tr), "\n")
     if preview.verb == BULK_VERB:
-        some = build_spans(tr.translate("card-bulk-some"))
-        changes = join_blocks([changes, join_blocks([some, *render_commands(card_view, tr)], "\n")], "\n\n")
+        changes = join_blocks([changes, render_records(card_view, tr)], "\n\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
     blocks = [_render_head(view, tr), join_blocks([changes, more], "\n"), render_following(view.card, tr)]
     if view.card.is_waiting:
@@ -113,7 +110,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
         return ()
     lines = []
     for preview in map(Preview.model_validate, card.next_steps):
-        lines_shown = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
+        lines_shown = [line for line in preview.lines if not is_named_in_heading(line, preview)]
         changes = "; ".join(format_change(line, with_name=True) for line in lines_shown)
         spans = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(spans)
@@ -123,7 +120,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
 def _render_head(view: CardView, tr: Translator) -> Spans:
     preview = view.preview
     head = format_bold(render_heading(preview, view.card.method, tr))
-    if is_undo(view.card):
+    if is_undo(view.card) and preview.verb != BULK_VERB:
         head = build_spans(format_bold(tr.translate("card-undo")), "\n", head)
     if not preview.items or not preview.sum:
         return head
@@ -150,15 +147,10 @@ def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | N
 
 def _render_lines(view: CardView) -> Spans:
     """The rest can be opened; it is not folded if a text leaves the company."""
-    lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
+    lines = [line for line in view.preview.lines if not is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
     folded = "\n".join(f"{line.name}: {format_change(line)}" for line in lines[OPEN_LINES:])
     return join_blocks([*(_render_line(line, block) for line in lines[:OPEN_LINES]), build_spans(Span(folded, block))], "\n")
-
-
-def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
-    """The title of a created record."""
-    return preview.verb == "add" and line.field.upper() in _TITLES and line.after == preview.title
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:
@@ -245,6 +237,8 @@ def is_undo(card: Card) -> bool:
 
 def _render_executed(view: CardView, tr: Translator, who: str, at: str) -> Spans:
     commands = view.commands
+    if view.preview.verb == BULK_VERB:  # what came of it the run tells
+        return format_bold(tr.translate("card-begun", who=who, at=at))
     failed = [report for report in commands if report.status != "success"]
     if any(report.status == "unknown" for report in commands):
         decided = build_spans(tr.translate("card-decided", who=who, at=at))

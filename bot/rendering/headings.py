@@ -12,6 +12,7 @@ from orchestrator.language.text import format_number, quote
 
 _NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
 """In place of a title that is not known."""
+_TITLES: Final = frozenset({"TITLE", "NAME"})
 MAX_KINDS: Final = 3
 """Of more acts only their number."""
 MAX_FIELDS: Final = 3
@@ -19,6 +20,11 @@ MAX_FIELDS: Final = 3
 
 def is_number(title: str) -> bool:
     return _NUMBER.fullmatch(title) is not None
+
+
+def is_named_in_heading(line: PreviewLine, part: PreviewPart) -> bool:
+    """The title of a created record."""
+    return part.verb == "add" and line.field.upper() in _TITLES and line.after == part.title
 
 
 def format_change(line: PreviewLine, *, with_name: bool = False) -> str:
@@ -63,7 +69,8 @@ def render_bulk_heading(preview: Preview, method: str, tr: Translator) -> str:
         return tr.translate("batch-update", kind=preview.entity, what=what) + _name_fields(preview.items)
     if method == CHANGE_ALL and (act := tr.describe_call(first.method, first.verb, first.entity)):
         return f"{act} × {preview.count}"
-    return f"{tr.describe_call(method, preview.verb, preview.entity)}: {tr.translate('count-record', count=preview.count)}"
+    code = code if tr.has_message(code) else "count-record"
+    return f"{tr.describe_call(method, preview.verb, '')}: {tr.translate(code, count=preview.count)}"
 
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:

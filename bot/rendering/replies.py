@@ -87,8 +87,8 @@ _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "r
 _ENDING = "run-ended"
 """The next notice says why."""
 _HOW = "report-how-"
-_AS_THEY_ARE = ("ask-", _HOW)
-"""Sentences of the tool agent, and what a report has counted."""
+_AS_THEY_ARE = ("ask-", "bulk-", _HOW)
+"""Sentences of the tool agent, of a change of many records, and what a report has counted."""
 _SIGNS = ("⚠️", "⛔")
 """Such a text has its sign already."""
 

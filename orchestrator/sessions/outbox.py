@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import BULK_VERB, is_shown_in_part
+from orchestrator.domain.card_view import is_shown_in_part
 from orchestrator.domain.outputs import Notice, Reply, SentFile
-from orchestrator.gate.call.kinds.bulk_methods import DIGEST
 from orchestrator.gate.call.ports import BulkFiles
+from orchestrator.gate.preview.whole_file import add_records
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
 from state.journal.store import OutboxRow
@@ -40,11 +40,7 @@ def build_details_row(session: str, entry: Card, now: datetime, *, members: Sequ
 
 async def build_opened_row(session: str, entry: Card, now: datetime, files: BulkFiles) -> OutboxRow:
     """The whole call; of a change of many records with all that its file has."""
-    file = await files.load(str(entry.params.get(DIGEST) or "")) if (entry.preview or {}).get("verb") == BULK_VERB else None
-    if file is None:
-        return build_details_row(session, entry, now)
-    items = [call.shown.to_json() for call in file.calls]
-    return build_details_row(session, entry.with_values(preview={**(entry.preview or {}), "items": items}), now)
+    return build_details_row(session, await add_records(entry, files), now)
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:

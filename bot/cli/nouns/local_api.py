@@ -43,6 +43,7 @@ from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
 from orchestrator.rehearsals.call_forms import CallForms
+from orchestrator.reports.bulk_files import StoredBulkFiles
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.sessions.run_progress import RunProgress
@@ -170,6 +171,7 @@ def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, sto
         present=refresh_actor,
         approvers=LeadApprovers(access, clock.now),
         change_counter=JournalChangeCounter(store),
+        bulk=StoredBulkFiles(store),
         switch=LiveSwitch(store),
     )
     return _LocalOrchestrator(tools=_LocalTools(store=store, gate=_LocalGate(deps=deps), refresh_actor=refresh_actor))

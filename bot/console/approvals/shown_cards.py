@@ -14,7 +14,7 @@ from bot.rendering.card_reasons import evaluate_risk, list_reasons
 from bot.rendering.cards import describe_loss, is_undo, render_following, render_state
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans
-from orchestrator.domain.card_view import CardView, PreviewPart
+from orchestrator.domain.card_view import BULK_SEEN, CardView, PreviewPart
 from orchestrator.reports.cards import FoundCard, list_plan_cards, load_cards_page, load_recent_cards
 from orchestrator.reports.viewer import Viewer
 
@@ -78,6 +78,8 @@ class ShownCard:
         """A part of what will be sent is missing, so that it cannot be approved yet."""
         if self.is_whole:
             return False
+        if self.card.count > max(BULK_SEEN, len(self.commands)):
+            return True
         rows = [*self.rows, *(row for command in self.commands for row in command.rows)]
         longest = max((len(text) for row in rows for text in (row.name, row.before, row.after)), default=0)
         return longest > LONGEST or len(self.commands) > MOST_COMMANDS or sum(len(span.text) for span in self.following) > LONGEST
@@ -183,10 +185,15 @@ async def load_list(visit: Visit, state: str, whole: AbstractSet[str]) -> CardLi
         cards = await load_recent_cards(visit.services.store, viewer, state=state, since=since, limit=MOST + 1)
         bundles, has_more = [[card] for card in cards], len(cards) > MOST
 
-    def build(found_card: FoundCard) -> ShownCard:
-        return build_shown_card(found_card, viewer, visit.tr, is_whole=found_card.entry.confirmation_id in whole)
+    shown = [CardBundle(cards=tuple([await _build_card(visit, card, whole) for card in members])) for members in bundles[:MOST]]
+    return CardList(bundles=tuple(shown), has_more=has_more)
 
-    return CardList(bundles=tuple(CardBundle(cards=tuple(map(build, members))) for members in bundles[:MOST]), has_more=has_more)
+
+async def _build_card(visit: Visit, card: FoundCard, whole: AbstractSet[str]) -> ShownCard:
+    """Of a change of many records every one, if the person asked to see them."""
+    if card.entry.confirmation_id not in whole:
+        return build_shown_card(card, visit.viewer, visit.tr)
+    return build_shown_card(await visit.services.desk.add_records(card), visit.viewer, visit.tr, is_whole=True)
 
 
 def _bundle_cards(cards: list[FoundCard]) -> list[list[FoundCard]]:
@@ -206,6 +213,6 @@ async def load_card(visit: Visit, confirmation_id: str, whole: AbstractSet[str])
     if card is None:
         raise build_not_found()
     viewer = visit.viewer
-    shown_card = build_shown_card(card, viewer, visit.tr, is_whole=confirmation_id in whole)
+    shown_card = await _build_card(visit, card, whole)
     others = [build_shown_card(one, viewer, visit.tr) for one in list_plan_cards(card) if viewer.may_see_card(one.session, one.entry)]
     return CardPage(shown=shown_card, others=tuple(others), may_read_chat=viewer.may_see_session(card.session))

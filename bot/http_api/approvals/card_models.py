@@ -11,10 +11,11 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import is_undo, render_card
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
-from orchestrator.domain.card_view import CardView, PreviewPart
+from orchestrator.domain.card_view import BULK_VERB, CardView, PreviewPart
 from orchestrator.domain.inputs import ADD_TO, UNDO
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.card_groups import find_group
+from orchestrator.gate.call.kinds.bulk_methods import build_run_key
 from orchestrator.gate.preview.old_texts import may_keep
 from orchestrator.gate.undo.undo_policy import add_undo_status
 from orchestrator.language.lexicon import load_lexicon
@@ -104,6 +105,13 @@ class Confirmation(ApiModel):
     record: str = Field("", description="The record that it changes or has made, where there is one.", examples=["deal:481"])
     rows: Sequence[Change] = Field(description="Before → after; of a batch see `commands`.")
     commands: Sequence[Command] = ()
+    count: int = Field(
+        1,
+        description="Of a change of many records how many there are: where `commands` has fewer, GET this confirmation, which has all of "
+        "them, before somebody decides.",
+        examples=[1],
+    )
+    started_run: str = Field("", description="Of a change of many records that was approved: the run that carries it out, for /runs/{id}.")
     total: str = Field("", description="Of a batch the sum of all commands.", examples=["3 600 000 ₽"])
     reasons: Sequence[str] = Field(description="Why it asks.", examples=[[_EXAMPLES.read_text("card_reason")]])
     comment: str = Field("", description="What the model says about it.")
@@ -155,6 +163,8 @@ def to_confirmation(
         record=entry.created or preview.record or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else ""),
         rows=to_changes(preview),
         commands=_to_commands(view, tr),
+        count=preview.count,
+        started_run=build_run_key(entry.effect_id).removeprefix(RUN) if preview.verb == BULK_VERB and entry.status == "executed" else "",
         total=preview.sum,
         reasons=render_reasons(view.reasons, tr),
         comment=entry.comment,

@@ -260,7 +260,7 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
         card = await desk.find_card(client, confirmation_id)
         if card is None:
             raise build_not_found()
-        return to_confirmation(card, desk.build_viewer(client), build_translator(client), now=desk.clock.now())
+        return to_confirmation(await desk.add_records(card), desk.build_viewer(client), build_translator(client), now=desk.clock.now())
 
     @router.post("/{confirmation_id}", name="decide", summary="Approve or deny", responses=_DECISION_RESPONSES)
     async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:

@@ -17,6 +17,7 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.inputs import Input
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call.ports import FreezeSwitch
+from orchestrator.gate.preview.whole_file import add_records
 from orchestrator.reports.cards import CardSessions, FoundCard, load_cards
 from orchestrator.reports.viewer import Viewer
 from state.clock import Clock, generate_id, read_boottime
@@ -93,6 +94,10 @@ class EndpointContext:
         if home:
             await self.card_homes.refresh()  # the same work as for an unknown card, so that timing reveals nothing
         return None
+
+    async def add_records(self, card: FoundCard) -> FoundCard:
+        """Of a change of many records with every one of them, as who decides must see it. May raise StoreError."""
+        return replace(card, entry=await add_records(card.entry, self.orchestrator.tools.gate.deps.bulk))
 
     def build_row(
         self, client: Client, session: str, new_input: Input, *, source: str = "", lane: Lane = "express", request: str = ""

@@ -637,7 +637,7 @@ act-day = Show one's day
 act-report = Count a report
 act-ask_documents = Look it up in the company's documents
 act-change-all = Change records by a condition
-act-person-handover = Hand over all of an employee
+act-person-handover = Hand over from one employee to others
 act-bulk-undo = Take it back
 count-record = { $count ->
     [one] { $count } record

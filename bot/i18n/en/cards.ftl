@@ -97,6 +97,7 @@ toast-new-card = Done, the new card is below
 toast-asked-again = Asked again: the new card is below
 card-running = ⏳ Running · approved by { $who }
 card-executed = ✅ Done { $on }{ $took } · approved by { $who }
+card-begun = ▶ Begun { $on } · approved by { $who }. How far it is and how it ends is in the message below
 card-denied-by = ✖ Denied { $on } · { $who }
 card-withdrawn = ✖ Withdrawn { $on } · { $who }
 card-denied-why = Reason:
@@ -483,5 +484,6 @@ button-again-step = ↻ Request { $number } again
 
 ## A change of many records
 card-bulk-some = Some of them:
+card-bulk-all = Records:
 card-bulk-file = Every record is in the file beside this.
 card-bulk-cut = Not all records are shown. Open the file with the button below first, then it can be carried out.

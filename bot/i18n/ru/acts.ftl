@@ -637,7 +637,7 @@ act-day = Показать ваш день
 act-report = Посчитать отчёт
 act-ask_documents = Посмотреть в документах компании
 act-change-all = Изменить записи по условию
-act-person-handover = Передать всё от сотрудника другим
+act-person-handover = Передать от одного сотрудника другим
 act-bulk-undo = Вернуть, как было
 count-record = { $count ->
     [one] { $count } запись

@@ -99,6 +99,7 @@ toast-new-card = Готово, новая карточка ниже
 toast-asked-again = Запросил ещё раз: новая карточка ниже
 card-running = ⏳ Выполняется · решение: { $who }
 card-executed = ✅ Выполнено { $on }{ $took } · решение: { $who }
+card-begun = ▶ Начато { $on } · решение: { $who }. Как идёт и чем кончилось — в сообщении ниже
 card-denied-by = ✖ Отклонено { $on } · { $who }
 card-withdrawn = ✖ Отозвано { $on } · { $who }
 card-denied-why = Причина:
@@ -492,5 +493,6 @@ button-again-step = ↻ Запросить { $number }
 
 ## Изменение многих записей
 card-bulk-some = Например:
+card-bulk-all = Записи:
 card-bulk-file = Все записи — в файле рядом.
 card-bulk-cut = Показаны не все записи. Сначала откройте файл кнопкой ниже, потом можно выполнить.

@@ -21,7 +21,7 @@ from bot.rendering.tables import MAX_ROWS
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard, build_report_keyboard
-from orchestrator.domain.card_view import CardView, count_units
+from orchestrator.domain.card_view import BULK_VERB, CardView, count_units
 from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, ReportPart, SentFile, SheetPart, Table, build_reply
 from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
@@ -71,8 +71,9 @@ def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = Non
             pieces = _split_text(render_message(row.kind, safe, tr))
             view = card or CardView.from_body(row.body)
             view = replace(view, topic=topic) if (topic := _find_topic(row)) else view
+            comes_later = view.opened or view.preview.verb == BULK_VERB  # a card of many records holds some of them
             return RenderedMessage(
-                pieces=pieces, markup=build_card_keyboard(view, tr), files=() if view.opened else _attach_batch_sheet(view, tr)
+                pieces=pieces, markup=build_card_keyboard(view, tr), files=() if comes_later else _attach_batch_sheet(view, tr)
             )
         case "reply":
             reply = Reply.model_validate(row.body)
@@ -81,7 +82,8 @@ def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = Non
             is_blank_letter = not letter.pieces and not letter.files and letter.picture is None
             return build_fallback_message(row, tr) if has_content and is_blank_letter else letter
         case kind:
-            return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), (), tr)
+            files = _attach_records(row, tr) if kind == "details" else ()
+            return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), files, tr)
 
 
 def build_sent_file(row: OutboxRow, blob: str, tr: Translator) -> RenderedMessage:
@@ -103,6 +105,12 @@ def _find_topic(row: OutboxRow) -> str:
     """A card outside its closed topic must still name its session."""
     chat, thread = parse_chat(row.session)
     return row.session if thread and chat < 0 else ""
+
+
+def _attach_records(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
+    """Every record of a change of many: the file is what its card stands for."""
+    view = CardView.from_body(row.body)
+    return _attach_batch_sheet(view, tr) if view.preview.verb == BULK_VERB else ()
 
 
 def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...]:

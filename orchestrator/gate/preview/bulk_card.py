@@ -18,7 +18,7 @@ from orchestrator.language.text import quote
 
 _WORDS: Final = load_lexicon("bulk_card")
 _LEFT: Final = {name: _WORDS.read_titles(name) for name in ("already", "changed", "foreign", "gone", "other")}
-_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more", "told")}
+_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more", "told", "links", "own")}
 _KINDS: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
 _REASONS: Final = {
     **dict.fromkeys(ALREADY_SO, "already"),
@@ -30,6 +30,13 @@ _MOST_NAMED: Final = 5
 _MOST_BEFORES: Final = 3
 _TITLE: Final = 40
 _TO, _TEXT = "USER_ID", "MESSAGE"
+_LINE_END: Final = "⏎"
+
+
+def _find_only_kind(file: BulkFile) -> str:
+    """ "" for records of several kinds."""
+    kinds = {item.record.rpartition(":")[0] for item in file.items}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Preview:
@@ -40,7 +47,7 @@ async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Previe
     sums = [format_sum(Decimal(amount), code or None, locale=reader.locale, book=book) for code, amount in file.sums.items()]
     return Preview(
         verb=BULK_VERB,
-        entity=file.entity,
+        entity=file.entity or _find_only_kind(file),
         method=call.method,
         count=len(file.items),
         sum=" + ".join(sums),
@@ -85,6 +92,8 @@ def _count_values(values: Sequence[str], reader: Reader) -> str:
     counted = Counter(values)
     if len(counted) == 1:
         return values[0]
+    if len(counted) == len(values):
+        return _TITLES["own"][reader.locale]
     if len(counted) > 2 * _MOST_BEFORES:
         return _TITLES["several"][reader.locale].format(count=len(counted))
     named = [
@@ -118,15 +127,16 @@ def _format_day(since: str, reader: Reader) -> str:
 
 
 def _build_notes(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:
-    """Each whole, because others read it; from whom once."""
-    for number, note in enumerate(file.notes):
+    """Its list of records stands in the file; from whom once."""
+    for note in file.notes:
         message = next((line for line in note.shown.lines if line.field == _TEXT), None)
         to = next((line.after for line in note.shown.lines if line.field == _TO), note.record)
-        if message is None:
-            continue
-        if number == 0:
-            yield from (line for line in note.shown.lines if line.field not in {_TEXT, _TO})
-        yield message.model_copy(update={"name": f"{_TITLES['told'][reader.locale]} ({to})"})
+        if message is not None:
+            head = message.after.partition(_LINE_END)[0].rstrip()
+            after = _TITLES["links"][reader.locale].format(text=head)
+            yield message.model_copy(update={"name": f"{_TITLES['told'][reader.locale]} ({to})", "after": after})
+    for note in file.notes[:1]:
+        yield from (line for line in note.shown.lines if line.field not in {_TEXT, _TO})
 
 
 def _build_left_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:

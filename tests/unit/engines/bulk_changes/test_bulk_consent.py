@@ -6,8 +6,11 @@ from typing import Any, cast
 
 import pytest
 
+from bot.i18n.translate import Translator
+from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Outcome, write_batch
+from orchestrator.gate.preview.whole_file import add_records
 from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, decide, find_card, propose, read_end
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, command
 
@@ -102,9 +105,30 @@ async def test_above_fifty_records_the_press_counts_once_the_file_was_opened(tmp
         rows = world.outbox()
         (details,) = [row for row in rows if row.kind == "details"]
         assert len(details.body["preview"]["items"]) == card["preview"]["count"] + 1
+        assert [file.name for file in build_message(details, Translator("ru")).files] == ["Что изменится.xlsx"]
         opened = [row for row in rows if row.kind == "card"][-1].body
         await decide(world, opened, actor=VERA, key=VERA.key)
         assert len([write for write in firm.list_writes() if "im.notify" not in write]) == card["preview"]["count"]
+
+
+async def test_every_record_of_a_card_is_there_for_doors_that_show_all_of_them(tmp_path: Path) -> None:
+    """The card itself holds ten, and no file of ten that would look like all."""
+    async with a_bulk_world(tmp_path) as world:
+        rows = await propose(world)
+        (row,) = [row for row in rows if row.kind == "card"]
+        assert build_message(row, Translator("ru")).files == ()
+        card = (await world.session(CHAT)).state.cards[row.body["confirmation_id"]]
+        whole = await add_records(card, world.gate.deps.bulk)
+        assert (len((card.preview or {})["items"]), len((whole.preview or {})["items"])) == (10, 19)
+
+
+async def test_an_approved_card_says_that_it_has_begun_and_not_that_it_is_done(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        rows = await decide(world, find_card(await propose(world)))
+        card = [row for row in rows if row.kind == "card"][-1]
+        text = "".join(words for words, _ in build_message(card, Translator("ru")).pieces)
+        assert "Начато" in text
+        assert "Выполнено" not in text
 
 
 async def test_a_hand_over_goes_to_several_evenly_and_tells_each(tmp_path: Path) -> None:
