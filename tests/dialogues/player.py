@@ -16,10 +16,13 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, ChoiceClick, DetailsClick, unpack
 from bot.telegram.intake.message_content import list_linked_records
 from bot.telegram.view.message_builder import build_message
+from engines.bulk_changes.wiring import build_bulk
 from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK_ENGINE
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
+from orchestrator.runs.registry import Engines
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
@@ -260,11 +263,12 @@ async def _a_portal(dialogue: Dialogue, folder: Path) -> AsyncIterator[tuple[Wor
     app = create_app(Settings(bucket=None, clock=clock))
     wire = Wire(httpx.ASGITransport(app))
     policy = {"sum_jump": 10, **dialogue.policy}
+    engines = Engines(runs={BULK_ENGINE: build_bulk()})
     people = [*{one.key: one for one in (*PEOPLE.values(), PEOPLE[dialogue.person])}.values()]
     async with contextlib.AsyncExitStack() as worlds:
 
         async def start(store: SqlStore | None = None) -> World:
-            made = a_world(folder, portal=cast("Portal", wire), policy=policy, store=store, card=True, people=people)
+            made = a_world(folder, portal=cast("Portal", wire), policy=policy, store=store, card=True, people=people, engines=engines)
             return await worlds.enter_async_context(made)
 
         world = await start()
