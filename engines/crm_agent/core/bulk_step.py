@@ -51,8 +51,14 @@ def take_fields(step: Step, resolved: JsonObject) -> Step:
 def build_people_step(step: Step) -> Step:
     """A list that holds all people named; not as a condition, so that it is asked who is meant where a name fits several."""
     named = step.params.get("to")
-    people = [step.params.get("from"), *(named if isinstance(named, list) else [named])]
+    people = [_to_reference(one) for one in (step.params.get("from"), *(named if isinstance(named, list) else [named]))]
     return replace(step, method=KINDS["tasks"].list, params={_PERSON: people})
+
+
+def _to_reference(person: object) -> object:
+    """A plain name is one with a mark."""
+    is_name = isinstance(person, str) and person.strip() and not person.startswith("@") and not person.isdecimal()
+    return f"@user:{person}" if is_name else person
 
 
 def take_people(step: Step, resolved: JsonObject) -> Step:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import cast
 
 from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
-from tests.unit.spine_kit import message, reply, step
+from tests.unit.spine_kit import VERA, message, reply, step
 
 
 async def test_one_card_changes_all_records_of_a_filter_and_one_press_takes_them_back(tmp_path: Path) -> None:
@@ -77,3 +77,12 @@ async def test_a_denied_card_changes_nothing(tmp_path: Path) -> None:
         card = find_card(await propose(world))
         await decide(world, card, approve=False)
         assert cast("Firm", world.portal).list_writes() == []
+
+
+async def test_plain_names_of_people_are_found_as_references_are(tmp_path: Path) -> None:
+    """Also one person alone in place of a list."""
+    handed = {"from": "Борис Смирнов", "to": "@user:Анна Ковалёва", "what": ["deals"]}
+    async with a_bulk_world(tmp_path) as world:
+        card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
+        (line,) = [line for line in card["preview"]["lines"] if line["name"] == "Ответственный"]
+        assert (line["before"], line["after"]) == ("Борис Смирнов", "Анна Ковалёва")
