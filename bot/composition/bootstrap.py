@@ -37,6 +37,7 @@ from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import ReferenceContext
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.bulk import BULK, BULK_ENGINE
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.http_address import parse_listed_site
 from orchestrator.domain.outputs import SheetPart, Table
@@ -251,13 +252,15 @@ def build_orchestrator(
 
 def _build_gate(installation: Installation, portal: Portal, people: People, engines: EngineSet, outside: Outside) -> Gate:
     settings, clock = installation.settings, installation.clock
+    gone = set() if BULK_ENGINE in engines.runs.runs else {BULK}  # nobody approves what nothing would carry out
+    performers = {kind: performer for kind, performer in outside.performers.items() if kind not in gone}
     deps = GateDeps(
         catalogue=installation.catalogue,
         policies=installation.policies,
         approvers=LeadApprovers(people.members, clock.now) if people.members else NoLeads(),
         switch=installation.switch,
         change_counter=JournalChangeCounter(installation.store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
-        performers={**outside.performers, "schedule": build_schedule_performer(installation, people, engines.runs)},
+        performers={**performers, "schedule": build_schedule_performer(installation, people, engines.runs)},
         bulk=outside.bulk,
         records=portal.reads,
         names=portal.naming,

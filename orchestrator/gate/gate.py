@@ -144,11 +144,13 @@ class Gate:
         if withdraws:
             return await self._deny_by_model(case, call)
         if call.kind == BULK:
-            call = await freeze(call, effect, actor=actor, deps=self._deps, ledger=ledger)
+            missing = self._deps.find_missing_performer(call)
+            call = missing or await freeze(call, effect, actor=actor, deps=self._deps, ledger=ledger)
             if isinstance(call, Refuse):
                 return await self._refuse(case, call)
         try:
-            return await self._submit_call(case, call, earlier)
+            async with self._deps.locks.hold(call.targets if effect.part_of else ()):
+                return await self._submit_call(case, call, earlier)
         except EffectConflict:
             if not effect.withdraws or case.may_withdraw(case.named_card):
                 raise

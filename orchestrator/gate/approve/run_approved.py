@@ -19,7 +19,7 @@ from orchestrator.gate.approve.planned_steps import add_planned_rows, shows_othe
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.before_image import build_before_image
-from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
@@ -167,6 +167,16 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     standing = None if refusals.may_run_while_frozen(stored.call) else await deps.switch.find_freeze()
     if standing is not None:
         return await _reopen_card(row, entry, standing, ledger)
+    async with deps.locks.hold(map(_to_target, stored.call.targets)):
+        return await _run_judged(row, stored, entry, deps, mode, ledger)
+
+
+def _to_target(stored: Sequence[object]) -> Target:
+    kind, number = stored
+    return str(kind), int(str(number))
+
+
+async def _run_judged(row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger) -> DecisionResult:
     judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
     if isinstance(judged, Refuse):
         return await _refuse_run(row, judged, ledger)
@@ -177,7 +187,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, new, ledger)
     if new is not None:
         return await _replace_card(row, entry, new, deps, ledger)
-    order = build_order(effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
+    order = build_order(row.effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
     try:
         done = await run_within_cap(write_unflushed, order, deps, judged.actor, ledger)
     except EffectConflict:

@@ -12,6 +12,7 @@ from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import ChangeCounter, Policy
 from orchestrator.gate.call.ports import BulkFiles, FreezeSwitch, Ledger, Names, NoBulkFiles, Performer
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.record_locks import RecordLocks
 
 
 class PolicySource(Protocol):
@@ -33,6 +34,7 @@ class GateDeps:
     change_counter: ChangeCounter
     switch: FreezeSwitch
     bulk: BulkFiles = field(default_factory=NoBulkFiles)
+    locks: RecordLocks = field(default_factory=RecordLocks)
 
     @property
     def policy(self) -> Policy:
