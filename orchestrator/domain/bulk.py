@@ -25,7 +25,8 @@ MOST_RECORDS: Final = 5_000
 PART: Final = 50
 """As many as a batch has commands."""
 SAMPLES: Final = 10
-
+PROGRESS: Final = "progress"
+"""The message of a run that says how far it is."""
 
 _ITEMS: Final = "item:"
 _LONGEST_TYPE: Final = 6
@@ -94,6 +95,17 @@ class LeftRecord(View):
     record: str
     title: str = ""
     why: Notice
+
+
+@dataclass(frozen=True, slots=True)
+class BulkDone:
+    """What a run that is over has done of its file."""
+
+    file: "BulkFile"
+    keys: frozenset[str]
+
+    def list_items(self) -> list[BulkItem]:
+        return [item for item in self.file.items if item.key in self.keys]
 
 
 class BulkFile(View):

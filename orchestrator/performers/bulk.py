@@ -11,17 +11,19 @@ from bitrix.bulk.bulk import list_all
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
-from orchestrator.domain.bulk import BULK_ENGINE, BulkFile, BulkItem
+from orchestrator.domain.bulk import BULK_ENGINE, BulkDone, BulkFile
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ignored_filters import find_ignored_field
 from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON, build_run_key
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.serialization import StoredOrder
+from orchestrator.gate.normalize.batch import unpack_commands
 from state.canonical import hash_text, loads
 from state.clock import Clock
-from state.events.calls import CallSucceeded
-from state.events.runs import RunFinished, RunStarted
+from state.events.calls import CallSucceeded, OutcomeReconciled
+from state.events.runs import RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.pages import iterate_later
 from state.journal.run_index import PREFIX
@@ -124,7 +126,7 @@ class PortalBulkFiles:
             return await self._reads.load_rows(call.method, call.params, limit=most)
         return rows
 
-    async def read_run(self, run: str) -> Sequence[BulkItem] | None:
+    async def read_run(self, run: str) -> BulkDone | None:
         started: RunStarted | None = None
         done: set[str] = set()
         is_over = False
@@ -133,12 +135,27 @@ class PortalBulkFiles:
                 case RunStarted.__name__:
                     started = RunStarted.from_data(event.data)
                 case CallSucceeded.__name__:
-                    done |= {str(report["key"]) for report in event.data.get("commands") or () if report["status"] == "success"}
-                case RunFinished.__name__:
-                    is_over = True
+                    done |= _list_done(event.data.get("commands") or ())
+                case OutcomeReconciled.__name__ if event.data["verdict"] == "done":
+                    done |= await self._find_done(str(event.data["effect_id"]))
+                case RunFinished.__name__ | RunWoken.__name__:  # a retry wakes a run that has ended
+                    is_over = event.type == RunFinished.__name__
                 case _:
                     pass
         if started is None or started.engine != BULK_ENGINE or not is_over:
             return None
         file = await self.load(started.digest)
-        return [item for item in file.items if item.key in done] if file is not None else None
+        return BulkDone(file, frozenset(done)) if file is not None else None
+
+    async def _find_done(self, effect_id: str) -> set[str]:
+        """Of a batch whose answer was lost: by command where that is known, otherwise all of it has happened."""
+        row = await self._store.find_effect(effect_id)
+        if row is None:
+            return set()
+        reports = (row.outcome or {}).get("commands") or ()
+        order = StoredOrder.from_data(row.call)
+        return _list_done(reports) if reports or order.is_erased else {command.key for command in unpack_commands(order.call.params["cmd"])}
+
+
+def _list_done(reports: Sequence[JsonObject]) -> set[str]:
+    return {str(report["key"]) for report in reports if report["status"] == "success"}

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
-from orchestrator.domain.effect import ALREADY_SO, Effect, Provenance
+from orchestrator.domain.effect import ALREADY_SO, BatchUnwritable, Effect, Provenance, write_batch
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.run_approved import refuse_unchanged
 from orchestrator.gate.bulk.notes import METHOD, list_notes
@@ -17,14 +18,15 @@ from orchestrator.gate.bulk.sources import Candidate, Candidates, list_candidate
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.kinds.bulk import BULK_KIND
 from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK
-from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal, refuse
 from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
-from orchestrator.gate.normalize.batch import build_command_label
+from orchestrator.gate.normalize.batch import build_command_label, unpack_commands
 from orchestrator.gate.preview.format_values import Reader
 from orchestrator.gate.preview.preview import build_item
 from orchestrator.language.lexicon import load_lexicon
@@ -76,7 +78,8 @@ async def freeze(call: Call, effect: Effect, *, actor: Actor, deps: GateDeps, le
     digest = hash_text(text)
     await ledger.buffer(BulkFrozen(effect_id=str(call.params[MARK]), file=digest), actor=actor.key, blobs={digest: text})
     await ledger.flush()  # what a card covers is stored before it is shown
-    return replace(call, params={**call.params, DIGEST: digest}, proposed_essence="")
+    frozen = {**call.params, DIGEST: digest}
+    return replace(call, params=frozen, proposed_essence=BULK_KIND.build_essence(call.method, frozen))  # the same file has one card
 
 
 async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps: GateDeps, ledger: Ledger) -> BulkFile | Refuse:
@@ -141,9 +144,13 @@ async def _judge_notes(items: Sequence[BulkItem], former: int, bench: _Bench) ->
 
 async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str, Facts]) -> _Judged | Refuse:
     """A refusal that is about the change and not about this record ends it all: it would come for each."""
+    if find_references(candidate.params):  # the batch would put an answer about another record in its place
+        refusal = refuse("gate-reference", param="fields", method=candidate.method)
+        return _leave_out(candidate, refusal) if candidate.is_filled else refusal
+    candidate = _write_as_sent(candidate, key)
     leaf = normalize_leaf(candidate.method, candidate.params, bench.actor, bench.deps, origin=f"bulk:{key}")
-    if isinstance(leaf, Refuse):
-        return leaf
+    if isinstance(leaf, Refuse):  # a template filled with a record's own words is that record's matter
+        return _leave_out(candidate, leaf) if candidate.is_filled else leaf
     if not set(leaf.classes) <= _INSIDE and leaf.method != METHOD:
         return refuse("gate-bulk-method", method=leaf.method)
     facts = await _find_facts(leaf, candidate, bench, known)
@@ -176,6 +183,20 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
         since=_find_since(candidate) if is_update else "",
     )
     return _Judged(item=item, ask=verdict if isinstance(verdict, Ask) else None)
+
+
+def _write_as_sent(candidate: Candidate, key: str) -> Candidate:
+    """With its values as a batch carries them, or no part of the file would be the same as what was judged. Raises Refusal."""
+    try:
+        cmd = write_batch({key: (candidate.method, candidate.params)})
+    except BatchUnwritable as error:
+        raise build_refusal("gate-batch-broken", key=key, why=str(error)) from None
+    return replace(candidate, params=unpack_commands(cmd)[0].params)
+
+
+def _leave_out(candidate: Candidate, refusal: Refuse) -> _Judged:
+    left = LeftRecord(record=f"{candidate.record[0]}:{candidate.record[1]}", why=refusal.reason)
+    return _Judged(left=left, refusal=refusal)
 
 
 async def _find_facts(leaf: Call, candidate: Candidate, bench: _Bench, known: dict[str, Facts]) -> Facts:

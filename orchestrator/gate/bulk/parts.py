@@ -35,10 +35,14 @@ class Part:
 async def check_part(
     call: Call, effect: Effect, facts: Facts, *, actor: Actor, mode: Mode, deps: GateDeps, ledger: Ledger
 ) -> Part | Refuse:
-    """Fails closed: a part runs only as the file has it, for who asked, while its approver still has access. Raises StoreError."""
+    """Fails closed: a part runs only as the file has it, for who asked with their rights of now, while its approver still has access.
+
+    Raises StoreError.
+    """
+    present = deps.present(actor)
     row = await ledger.find_effect(effect.part_of)
     order = _read_order(row, actor)
-    if order is None or row is None:
+    if order is None or row is None or present is None:
         return refuse("gate-bulk-part")
     approver = deps.present(Actor(key=row.call.get("approved_by") or "", name=""))
     if approver is None or resolve_mode(mode, approver) != mode:
@@ -49,7 +53,7 @@ async def check_part(
     items = {item.key: item for item in file.calls}
     if not all(leaf.key in items and items[leaf.key].essence == leaf.essence for leaf in call.leaves):
         return refuse("gate-bulk-part")
-    left = tuple(_find_left(call, items, effect, facts, actor=actor, mode=mode, deps=deps))
+    left = tuple(_find_left(call, items, effect, facts, actor=present, mode=mode, deps=deps))
     return Part(card=order.confirmation_id, approved_by=approver.key, left=left)
 
 

@@ -39,6 +39,8 @@ class Candidate:
     row: JsonObject
     expected: JsonObject = field(default_factory=dict)
     """Values that it must have still, of an undo."""
+    is_filled: bool = False
+    """Words of the record stand in the call."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +105,7 @@ async def _list_undone(run: str, actor: Actor, deps: GateDeps) -> Candidates | R
     done = await deps.bulk.read_run(run)
     if done is None:
         return refuse("gate-bulk-gone")
-    updates = [item for item in done if item.before]
+    updates = [item for item in done.list_items() if item.before]
     calls = [(item, normalize_leaf(item.method, item.params, actor, deps)) for item in updates]
     targets = [call.targets[0] for _, call in calls if isinstance(call, Call) and call.targets]
     records = await deps.records.load_records(targets) if targets else {}
@@ -113,7 +115,8 @@ async def _list_undone(run: str, actor: Actor, deps: GateDeps) -> Candidates | R
             continue
         params = {**item.params, (call.spec.fields_at or "fields"): dict(item.before)}
         row = records.get(call.targets[0]) or {}
-        rows.append(Candidate(method=item.method, params=params, record=call.targets[0], row=row, expected=call.written_fields))
+        expected = call.written_fields
+        rows.append(Candidate(method=item.method, params=params, record=call.targets[0], row=row, expected=expected, is_filled=True))
     return Candidates(verb="undo", entity="", rows=rows)
 
 
@@ -170,7 +173,7 @@ def _find_addition(method: str, deps: GateDeps) -> Method:
 def _build_addition(spec: Method, written: JsonObject, kind: RecordKind, row: JsonObject) -> Candidate:
     filled = {name: _fill(value, row, kind.entity) for name, value in written.items()}
     params = {spec.fields_at: filled} if spec.fields_at else filled
-    return Candidate(method=spec.name, params=params, record=(kind.entity, find_number(row)), row=row)
+    return Candidate(method=spec.name, params=params, record=(kind.entity, find_number(row)), row=row, is_filled=filled != written)
 
 
 def _fill(value: object, row: JsonObject, entity: str) -> Any:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from orchestrator.domain.bulk import BulkFile, BulkItem
+from orchestrator.domain.bulk import BulkDone, BulkFile
 from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import BeforeImage, Call
@@ -224,8 +224,8 @@ class BulkFiles(Protocol):
     async def read_records(self, call: Call, most: int) -> "Sequence[JsonObject] | Rejected":
         """All rows of a list, at most one more than `most`; rejected if the portal left out a condition. Raises BitrixError."""
 
-    async def read_run(self, run: str) -> "Sequence[BulkItem] | None":
-        """What a run of such a file has changed, in its order; None if it is not known any more, or not over."""
+    async def read_run(self, run: str) -> BulkDone | None:
+        """None if it is not known any more, or not over. May raise StoreError."""
 
 
 class NoBulkFiles:
@@ -237,7 +237,7 @@ class NoBulkFiles:
     async def read_records(self, _call: Call, _most: int) -> "Sequence[JsonObject] | Rejected":
         return ()
 
-    async def read_run(self, _run: str) -> "Sequence[BulkItem] | None":
+    async def read_run(self, _run: str) -> BulkDone | None:
         return None
 
 

@@ -26,7 +26,9 @@ _REASONS: Final = {
     "gate-not-yours": "foreign",
     "gate-not-found": "gone",
 }
-_MOST_NAMED: Final = 5
+_MOST_NAMED: Final = 12
+"""Of those that stay as they are."""
+_FEW: Final = 5
 _MOST_BEFORES: Final = 3
 _TITLE: Final = 40
 _TO, _TEXT = "USER_ID", "MESSAGE"
@@ -104,7 +106,7 @@ def _count_values(values: Sequence[str], reader: Reader) -> str:
 
 
 def _build_extremes(file: BulkFile, reader: Reader, book: CurrencyBook) -> Iterator[PreviewLine]:
-    if len(file.items) < _MOST_NAMED:
+    if len(file.items) < _FEW:
         return
     if (largest := file.find_largest()) is not None:
         amount = format_sum(Decimal(largest.amount), largest.currency or None, locale=reader.locale, book=book)
