@@ -18,10 +18,12 @@ from orchestrator.runs.questions import BUTTON, build_closing_row, build_stored_
 from orchestrator.runs.reminders import drop_reminders
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
+from orchestrator.sessions.steps import build_play_row
 from orchestrator.turns.feature import Tools
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
+from state.journal.run_index import PREFIX
 from state.journal.store import Commit, EffectConflict, InboxRow, OutboxRow, Timer
 from state.model.run_state import RunState
 from state.model.session_state import SessionState
@@ -77,7 +79,9 @@ async def finish_run(
         last = state.run or run
         if withdrawals < MAX_WITHDRAWALS and not last.is_over and list_open_confirmations(state):
             raise _CardOpened
-        news = [*_close_questions(session, last), *_stop_children(session, last)]
+        # What is under way ends first: only then is it known what the run has done.
+        told = [build_play_row(session.key, session.now)] if result.status != "done" and run.engine in tools.features.last_words else []
+        news = [*_close_questions(session, last), *_stop_children(session, last), *told]
         return step._replace(timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
 
     told_parent = _tell_parent(session, run, result, reasons)
@@ -94,6 +98,20 @@ async def finish_run(
         await _withdraw_cards(session, run)  # of nodes that went on showing new ones; after the end none can come
         tools.progress.drop(session.key)
         return
+
+
+async def build_last_words(session: Session, tools: Tools) -> list[OutboxRow]:
+    """What a run that did not come to its end has done, if its engine tells that."""
+    run = session.state.run
+    tell = tools.features.last_words.get(run.engine) if run is not None and run.status in {"failed", "cancelled"} else None
+    if run is None or tell is None:
+        return []
+    said = await tell(session.key.removeprefix(PREFIX), tools)
+    if said is None:
+        return []
+    message, reply = said
+    cleaned = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
+    return [outbox.build_reply_row(session.key, cleaned, session.now, key=f"{session.key}:{message}")]
 
 
 async def _close_messages(session: Session, tools: Tools, run: RunState) -> list[OutboxRow]:

@@ -69,6 +69,8 @@ class RegisteredEngine:
     """Whether a document is marked as one for customers."""
     find_reserved: Callable[[Definition, Iterable[str]], str] = find_no_reserved
     """The first of these names that no start may give a value, "" if none."""
+    is_background: bool = False
+    """Its reads let everybody else's go first."""
     is_offered: bool = False
     """Whether the CRM agent may offer its definitions to people."""
     kind: DefinitionKind | None = None

@@ -26,7 +26,7 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.absent_engines import EngineAbsent, rest_without_engine
 from orchestrator.runs.context import Context
 from orchestrator.runs.definitions import build_blobs, build_pins, describe_run, find_definitions
-from orchestrator.runs.ending import finish_run
+from orchestrator.runs.ending import build_last_words, finish_run
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
@@ -124,7 +124,8 @@ class Runner:
             await session.catch_up()  # what is queued may have been stored with an event that wakes the run, such as a retry
             run = session.state.run
             if run is None or run.is_over or run.status == "paused":
-                await session.commit(actor="system", inbox_done=queued)
+                last = await build_last_words(session, tools) if run is not None and run.is_over else []
+                await session.commit(actor="system", outbox=last, inbox_done=queued)
                 return
             try:
                 context, registered = await self._prepare(run, row, session, tools)
@@ -173,8 +174,7 @@ class Runner:
     async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
         session, tools = context.session, context.tools
         person = context.actor.key
-        is_program = Address.parse(person).is_pulled
-        with ask_for(Asker(source=person, urgency=Priority.PROGRAM if is_program else Priority.RUN)) as asker:
+        with ask_for(Asker(source=person, urgency=_choose_urgency(person, registered))) as asker:
             task = asyncio.ensure_future(_run_engine(registered.engine, context))
         playing = _PlayingRun(actor=context.actor, task=task, asker=asker)
         tools.running[session.key] = playing
@@ -259,6 +259,12 @@ async def _add_plan(result: RunResult, context: Context) -> RunResult:
     plan_notices = await build_plan_notices(context.session.key, context.known, context.tools.store)
     reply = result.reply or Reply()
     return replace(result, reply=reply.model_copy(update={"notices": (*plan_notices, *reply.notices)})) if plan_notices else result
+
+
+def _choose_urgency(person: str, registered: RegisteredEngine) -> Priority:
+    if registered.is_background:
+        return Priority.BULK
+    return Priority.PROGRAM if Address.parse(person).is_pulled else Priority.RUN
 
 
 def _choose_home(home: str, actor: Actor, mode: Mode) -> str:

@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeVar
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.inputs import ParsedInput
 from orchestrator.domain.models import Models
-from orchestrator.domain.outputs import Notice, Table
+from orchestrator.domain.outputs import Notice, Reply, Table
 from orchestrator.domain.report import ReportAnswer, ReportTrouble
 from orchestrator.engines.base import Engine
 from orchestrator.gate.gate import Gate
@@ -39,6 +39,8 @@ PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
 """Submits inputs for work that is due without a timer. May raise StoreError."""
 ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
 """Gets a session key, and the text so far or a notice. May drop it."""
+LastWords = Callable[[str, "Tools"], Awaitable[tuple[str, Reply] | None]]
+"""Gets a run's id; gives what it has done, and which of its messages says so from now on."""
 
 
 SHORT_ARGS: Final = 200
@@ -87,6 +89,8 @@ class Feature:
     """End the work of a quarantined input, by its kind."""
     watchers: Sequence[Callable[[Sequence[EffectChange]], None]] = ()
     """Called after every commit of every session."""
+    last_words: Mapping[str, "LastWords"] = field(default_factory=dict)
+    """By engine of runs, for those that were cancelled or failed."""
 
 
 def merge_features(*features: Feature) -> Feature:
@@ -104,6 +108,7 @@ def merge_features(*features: Feature) -> Feature:
         message_takers=[taker for feature in features for taker in feature.message_takers],
         given_up_inputs=_merge_tables("given up inputs", [feature.given_up_inputs for feature in features]),
         watchers=[watcher for feature in features for watcher in feature.watchers],
+        last_words=_merge_tables("last words", [feature.last_words for feature in features]),
     )
 
 

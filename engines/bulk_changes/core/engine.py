@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from orchestrator.domain.bulk import BulkFile, BulkItem
-from orchestrator.domain.effect import Outcome, write_batch
+from orchestrator.domain.bulk import PROGRESS, BulkFile, BulkItem
+from orchestrator.domain.effect import CommandReport, Outcome, write_batch
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import TOLD_BY_CARD, Changes, RunContext, RunEffect, RunResult, run_all
-from state.clock import parse_iso
+from state.clock import format_iso, parse_iso
 
 CARD: Final = "card"
 _BESIDE: Final = 4
@@ -18,12 +18,16 @@ _BESIDE: Final = 4
 _TRIES: Final = 5
 _PART: Final = "gate-bulk-part"
 _WAIT: Final = "portal-wait"
+_NOT_TAKEN: Final = frozenset({"portal-not-reached", "portal-unreadable"})
+"""Before anything was sent: no connection, or what is there could not be read."""
+_TIME_LIMIT: Final = "OPERATION_TIME_LIMIT"
+_PAUSE: Final = timedelta(seconds=20)
 _UNKNOWN: Final = "bulk-unknown"
 _REFUSED: Final = "bulk-refused"
 _NOT_SENT: Final = "bulk-not-sent"
 _UNMET: Final = "bulk-unmet"
+_BY_PORTAL: Final = frozenset({"portal-refused", "batch-failed"})
 _MOST_NAMED: Final = 12
-_PROGRESS: Final = "progress"
 
 
 def describe_file(document: object) -> tuple[str, str]:
@@ -57,7 +61,7 @@ class BulkEngine:
                 tally.left |= part.left
         if file.notes and tally.done:
             tally.untold = len((await _run_part(ctx, "notes", file.notes, card)).left)
-        await ctx.say(_build_reply(ctx, file, tally), key="end", message=_PROGRESS)
+        await ctx.say(_build_reply(ctx, file, tally), key="end", message=PROGRESS)
         value = Value({"done": len(tally.done), "left": dict(tally.left)}, frozenset({"definition"}))
         return RunResult(value=value, changes=Changes(made=len(tally.done), left=len(tally.left)))
 
@@ -65,15 +69,16 @@ class BulkEngine:
         made = len(tally.done) + len(tally.left)
         notice = Notice(code="bulk-progress", args={"made": made, "count": len(file.items), "left": len(tally.left)})
         stop = Action(words=("run", ctx.run.run_id, "cancel"), label=Notice(code="bulk-stop"))
-        await ctx.say(Reply(notices=(notice,), actions=(stop,)), key=f"{_PROGRESS}:{part}", message=_PROGRESS)
+        await ctx.say(Reply(notices=(notice,), actions=(stop,)), key=f"{PROGRESS}:{part}", message=PROGRESS)
 
 
 async def _run_part(ctx: RunContext, node: str, items: Sequence[BulkItem], card: str) -> _Tally:
-    """Records that may not be changed any more are left out, and the others are tried without them."""
+    """Records that may not be changed any more are left out, and the others are tried without them.
+
+    What was certainly not sent is tried again, later, too: the portal was busy, or it was away.
+    """
     tally, rest = _Tally(), list(items)
     for number in range(1, _TRIES + 1):
-        if not rest:
-            break
         place = node if number == 1 else f"{node}.{number}"
         commands = {item.key: (item.method, item.params) for item in rest}
         outcome = await ctx.submit(place, RunEffect(method="batch", params={"cmd": write_batch(commands)}, part_of=card))
@@ -81,28 +86,55 @@ async def _run_part(ctx: RunContext, node: str, items: Sequence[BulkItem], card:
         if outcome.status == "refused" and code == _PART and outcome.commands:
             tally.left |= {report.key: report.error for report in outcome.commands}
             rest = [item for item in rest if item.key not in tally.left]
-            continue
-        if outcome.status == "refused" and code == _WAIT and number < _TRIES:
-            await ctx.sleep(f"{place}/wait", _read_moment(outcome, ctx.now))
-            continue
-        _add_outcome(outcome, rest, tally)
-        return tally
+            is_busy = False
+        else:
+            held = _list_held(outcome, rest, code) if number < _TRIES else []
+            is_busy = bool(held)
+            _add_outcome(outcome, [item for item in rest if item not in held], tally)
+            rest = held
+        if not rest:
+            return tally
+        if is_busy:
+            await ctx.sleep(f"{place}/wait", await _find_next_try(ctx, place, outcome, number))
     tally.left |= {item.key: _REFUSED for item in rest}
     return tally
 
 
-def _read_moment(outcome: Outcome, now: datetime) -> datetime:
-    at = outcome.reason.args.get("at") if outcome.reason is not None else None
-    return parse_iso(str(at)) if at else now
+def _list_held(outcome: Outcome, items: Sequence[BulkItem], code: str) -> list[BulkItem]:
+    """Those that the portal has not taken, and may take later."""
+    if outcome.status == "refused" and (code == _WAIT or code in _NOT_TAKEN):
+        return list(items)
+    busy = {report.key for report in outcome.commands if _is_held(report)}
+    return [item for item in items if item.key in busy]
+
+
+def _is_held(report: CommandReport) -> bool:
+    """By the time budget of its method."""
+    return report.status == "error" and report.error.startswith(_TIME_LIMIT)
+
+
+async def _find_next_try(ctx: RunContext, place: str, outcome: Outcome, number: int) -> datetime:
+    """When the portal said that it is free again, else later each time."""
+    at = outcome.reason.args.get("at") if outcome.reason is not None and outcome.reason.code == _WAIT else None
+    if at:
+        return parse_iso(str(at))
+
+    async def choose() -> str:
+        return format_iso(ctx.now + number * _PAUSE)
+
+    return parse_iso(str((await ctx.memo(f"{place}/next", choose, origins=frozenset({"definition"}))).data))
 
 
 def _add_outcome(outcome: Outcome, items: Sequence[BulkItem], tally: _Tally) -> None:
-    reports = {report.key: report.status for report in outcome.commands}
+    reports = {report.key: report for report in outcome.commands}
     unmet = {name.partition(".")[0] for name in outcome.unchanged}
     for item in items:
-        status = reports.get(item.key, "")
+        report = reports.get(item.key)
+        status = report.status if report is not None else ""
         if outcome.status == "unknown" or status == "unknown":
             tally.left[item.key] = _UNKNOWN
+        elif report is not None and _is_held(report):
+            tally.left[item.key] = _WAIT
         elif outcome.status != "succeeded" or status not in {"success", ""}:
             tally.left[item.key] = _name_refusal(outcome, status)
         elif item.key in unmet:
@@ -113,10 +145,11 @@ def _add_outcome(outcome: Outcome, items: Sequence[BulkItem], tally: _Tally) -> 
 
 def _name_refusal(outcome: Outcome, status: str) -> str:
     """Of one record."""
-    if status == "error" or outcome.reason is None:
-        return _REFUSED
-    # What was begun when the program stopped, and was found not to have happened; nothing is sent again by itself.
-    return _NOT_SENT if outcome.reason.code.startswith(TOLD_BY_CARD) or status == "not_run" else outcome.reason.code
+    code = outcome.reason.code if outcome.reason is not None else ""
+    # What was begun when the program or the portal stopped, and was found not to have happened; nothing is sent again by itself.
+    if status == "not_run" or code.startswith(TOLD_BY_CARD):
+        return _NOT_SENT
+    return _REFUSED if status == "error" or not code or code in _BY_PORTAL else code
 
 
 def _build_reply(ctx: RunContext, file: BulkFile, tally: _Tally) -> Reply:

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from orchestrator.domain.bulk import BULK, UNDO_ALL
+from orchestrator.domain.bulk import BULK, BULK_ENGINE, PROGRESS, UNDO_ALL
 from orchestrator.domain.effect import Effect, Pending, Provenance
 from orchestrator.domain.inputs import UNDO, FeatureClick
-from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -42,4 +42,15 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     await session.commit(actor=actor.key, outbox=[*build_click_toasts(row, session, notice), *rows], inbox_done=[row.id])
 
 
-FEATURE: Final = Feature(buttons={BULK: propose_undo})
+async def tell_what_was_done(run: str, tools: Tools) -> tuple[str, Reply] | None:
+    """In the place of its progress, with the way back; of what is still unclear only the last look at the portal knows."""
+    done = await tools.gate.deps.bulk.read_run(run)
+    if done is None:
+        return None
+    made = sum(item.key in done.keys for item in done.file.items)
+    notice = Notice(code="bulk-stopped", args={"made": made, "count": len(done.file.items)})
+    undo = Action(words=(BULK, run, _UNDO), label=Notice(code="bulk-undo"))
+    return PROGRESS, Reply(notices=(notice,), actions=(undo,) if made and done.file.verb != "add" else ())
+
+
+FEATURE: Final = Feature(buttons={BULK: propose_undo}, last_words={BULK_ENGINE: tell_what_was_done})

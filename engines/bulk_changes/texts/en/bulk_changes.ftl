@@ -6,6 +6,7 @@ bulk-progress = ⏳ Changing records: { $made } of { $count }{ $left ->
 bulk-stop = ✖ Stop
 bulk-undo = ↩ Take all of it back
 bulk-done = ✅ Done: { $made } of { $count }
+bulk-stopped = ⏹ Stopped. Done: { $made } of { $count }
 bulk-why = { $why ->
     [gate-bulk-changed] Changed while the card waited
     [gate-already-so] So already
@@ -13,10 +14,17 @@ bulk-why = { $why ->
     [gate-not-found] Deleted
     [bulk-unknown] Nobody knows whether it happened: look in Bitrix24
     [bulk-unmet] Bitrix24 said yes and did not change them
-    [bulk-not-sent] Not done: the program stopped in the middle. Ask once more
+    [bulk-not-sent] Not done: the work was cut short. Ask once more
     [gate-bulk-part] The approval does not hold any more
-    [freeze] Writing is stopped
-   *[other] Bitrix24 refused
+    [frozen] An administrator stopped changes. Once they go on, ask again
+    [gate-user-inactive] The new owner does not work there any more
+    [gate-policy-refuses] The company's policy does not allow it any more
+    [bulk-refused] Bitrix24 refused
+    [portal-wait] Bitrix24 is too busy. Ask again later
+    [portal-not-reached] Bitrix24 did not answer, nothing was sent. Ask again
+    [portal-unreadable] Bitrix24 does not answer, nothing was sent. Ask again
+    [portal-no-access] Bitrix24 lets the program in no more
+   *[other] The rules do not allow it any more
 }
 bulk-left = • { bulk-why }: { $count }. { $titles }{ $more ->
     [0] {""}
