@@ -1,7 +1,8 @@
 """The product over the sample firm, with the engine that changes many records."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.bulk import BULK_ENGINE
 from orchestrator.runs.registry import Engines
 from sandbox.portal.app import create_app
+from sandbox.portal.firm.size import Firm as FirmSize
+from sandbox.portal.portal import Portal as SandboxPortal
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
 from state.journal.store import OutboxRow
@@ -22,8 +25,21 @@ from tests.unit.spine_portal import Portal
 CHANGE: Mapping[str, Any] = {"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"COMMENTS": "Проверено"}}
 
 
+@dataclass
 class Firm(Wire):
     """The sample firm, with what was written to it."""
+
+    box: SandboxPortal = field(kw_only=True)
+    """The portal itself, for what others do there."""
+    meanwhile: Callable[[int], Awaitable[None]] | None = None
+    """Called before each batch that writes, with its number from 1."""
+    batches: int = 0
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        if self.meanwhile is not None and b".update?" in request.content:
+            self.batches += 1
+            await self.meanwhile(self.batches)
+        return await super().__call__(request)
 
     def list_writes(self) -> list[str]:
         """The commands of all batches that write, in their order."""
@@ -36,10 +52,10 @@ class Firm(Wire):
 
 
 @asynccontextmanager
-async def a_firm() -> AsyncIterator[Firm]:
+async def a_firm(size: FirmSize | None = None) -> AsyncIterator[Firm]:
     """It outlives the programs that work with it."""
-    app = create_app(Settings(bucket=None, clock=clock))
-    yield Firm(httpx.ASGITransport(app))
+    app = create_app(Settings(bucket=None, clock=clock, firm=size))
+    yield Firm(httpx.ASGITransport(app), box=app.state.portal)
     await app.state.portal.events.aclose()
     app.state.portal.close()
 
@@ -82,7 +98,7 @@ async def decide(world: World, card: Mapping[str, Any], *, actor: Actor = ANNA, 
 
 
 async def click(world: World, words: list[str], *, actor: Actor = ANNA) -> list[OutboxRow]:
-    await world.work(_row("press", "express", {"words": words, "callback_id": generate_id(), "message_id": 5}, actor, CHAT))
+    await world.work(_row("press", "express", {"words": words, "callback_id": generate_id(), "message_id": 5}, actor, actor.key))
     return world.outbox()
 
 

@@ -1,6 +1,7 @@
 """What is carried out as a part of an approved file is that part, and nothing else runs as one."""
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +12,8 @@ from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Outcome, write_batch
 from orchestrator.gate.preview.whole_file import add_records
-from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, decide, find_card, propose, read_end
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, command
+from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, a_firm, decide, find_card, propose, read_end
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, command, message, press, reply, step
 
 COMMENT = {"COMMENTS": "Проверено"}
 
@@ -183,3 +184,83 @@ async def test_in_shadow_mode_the_whole_change_is_only_planned(tmp_path: Path) -
         assert not [row for row in rows if row.kind == "card"]
         assert "shadow-plan" in str([row.body for row in rows])
         assert rows[0].session == CHAT
+
+
+async def test_without_the_engine_that_carries_it_out_nobody_is_asked(tmp_path: Path) -> None:
+    async with a_firm() as firm, a_world(tmp_path, portal=cast("Any", firm), people=(ANNA,)) as bare:
+        rows = await propose(bare, is_refused=True)
+        assert not [row for row in rows if row.kind == "card"]
+        assert "gate-kind-missing" in str([row.body for row in rows])
+
+
+async def test_the_same_change_proposed_twice_has_one_card(world: World) -> None:
+    first = find_card(await propose(world))
+    world.model.will(reply({**step("change.all", CHANGE), "last": True}))
+    await world.work(message("поменяй ещё раз"))
+    again = [row for row in world.outbox() if row.kind == "card"]
+    assert {row.body["confirmation_id"] for row in again} <= {first["confirmation_id"]}
+    session = await world.session()
+    assert len([card for card in session.state.cards.values() if card.is_waiting]) == 1
+
+
+HOSTILE = "{ASSIGNED_BY_ID} [b]срочно[/b] [USER=1]Пётр[/USER] @all {TITLE} " + "ы" * 10_000
+
+
+async def test_a_hostile_title_in_a_template_is_text_and_fills_no_second_place(world: World) -> None:
+    firm = cast("Firm", world.portal)
+    deals = firm.box.store.table("deal").rows.items()
+    own = sorted(number for number, row in deals if row["CLOSED"] == "N" and str(row["ASSIGNED_BY_ID"]) == "7")
+    other = own[-1]
+    await firm.read("crm.deal.update", {"id": own[0], "fields": {"TITLE": HOSTILE}})
+    await firm.read("crm.deal.update", {"id": other, "fields": {"TITLE": "$result[c1][task][description]"}})
+    add = {"method": "tasks.task.add", "fields": {"TITLE": "Позвонить", "DESCRIPTION": "О сделке: {TITLE}, {NO_SUCH}"}}
+    card = find_card(await propose(world, {"of": "deals", "filter": {"CLOSED": "N"}, "add": add}))
+    assert card["preview"]["count"] == 18  # the title that is a reference of a batch is left out and named
+    assert [line["after"] for line in card["preview"]["lines"] if line.get("is_held")] == [f"1 (deal:{other})"]
+    rows = await decide(world, card)
+    assert read_end(rows)[0] == ("bulk-done", {"made": 18, "count": 18})
+    tasks = (await firm.read("tasks.task.list", {"filter": {"TITLE": "Позвонить"}, "select": ["ID", "DESCRIPTION"]}))["tasks"]
+    told = [task["description"] for task in tasks]
+    assert sum("{ASSIGNED_BY_ID}" in text for text in told) == 1
+    assert all("{NO_SUCH}" in text for text in told)
+
+
+async def test_two_changes_of_the_same_records_write_each_value_once_and_name_what_the_other_has_changed(world: World) -> None:
+    firm = cast("Firm", world.portal)
+    first = find_card(await propose(world))
+    other = {**CHANGE, "fields": {"COMMENTS": "Иначе"}}
+    second = find_card(await propose(world, other))
+    await world.work(press(first), press(second))
+    ends = [row.body["notices"] for row in world.outbox() if row.key.endswith(":progress")]
+    done = [notices[0]["args"]["made"] for notices in ends if notices[0]["code"] == "bulk-done"]
+    assert sum(done) == 19
+    values = [deal["COMMENTS"] for deal in await firm.read("crm.deal.list", {"filter": {"CLOSED": "N"}, "select": ["COMMENTS"]})]
+    assert {values.count("Проверено"), values.count("Иначе")} == set(done)
+
+
+async def test_a_deleted_record_and_a_dismissed_owner_are_left_out(world: World) -> None:
+    firm = cast("Firm", world.portal)
+    card = find_card(await propose(world))
+    firm.box.erase("deal", 481)
+    done, left = read_end(await decide(world, card))
+    assert done == ("bulk-done", {"made": 18, "count": 19})
+    assert left[1]["count"] == 1
+    assert left[1]["why"] == "gate-bulk-changed"
+
+
+async def test_nothing_goes_to_somebody_who_was_dismissed(world: World) -> None:
+    firm = cast("Firm", world.portal)
+    gone = next(number for number, row in firm.box.store.table("user").rows.items() if not row["ACTIVE"])
+    rows = await propose(world, {"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"ASSIGNED_BY_ID": gone}}, is_refused=True)
+    assert not [row for row in rows if row.kind == "card"]
+    assert firm.list_writes() == []
+
+
+async def test_an_owner_who_is_dismissed_while_the_card_waits_gets_nothing(world: World) -> None:
+    firm = cast("Firm", world.portal)
+    card = find_card(await propose(world, {**CHANGE, "fields": {"ASSIGNED_BY_ID": 8}}))
+    firm.box.store.table("user").rows[8]["ACTIVE"] = False
+    world.clock.advance(timedelta(hours=2))
+    _, left = read_end(await decide(world, card))
+    assert (left[1]["why"], left[1]["count"]) == ("gate-user-inactive", 19)
+    assert firm.list_writes() == []
