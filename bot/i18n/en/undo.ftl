@@ -116,3 +116,5 @@ history-turned = Page { $page }
 button-history-record = { $label }
 button-history-older = More ▸
 button-history-newer = ◂ Newer
+bulk-undo = ↩ Take all of it back
+bulk-stopped = ⏹ Stopped. Done: { $made } of { $count }

@@ -119,3 +119,5 @@ history-turned = Страница { $page }
 button-history-record = { $label }
 button-history-older = Ещё ▸
 button-history-newer = ◂ Новее
+bulk-undo = ↩ Вернуть всё, как было
+bulk-stopped = ⏹ Остановлено. Сделано: { $made } из { $count }

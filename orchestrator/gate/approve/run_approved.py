@@ -19,7 +19,7 @@ from orchestrator.gate.approve.planned_steps import add_planned_rows, shows_othe
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.before_image import build_before_image
-from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
@@ -164,37 +164,27 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = None if refusals.may_run_while_frozen(stored.call) else await deps.switch.find_freeze()
-    if standing is not None:
+    if not refusals.may_run_while_frozen(stored.call) and (standing := await deps.switch.find_freeze()) is not None:
         return await _reopen_card(row, entry, standing, ledger)
-    async with deps.locks.hold(map(_to_target, stored.call.targets)):
-        return await _run_judged(row, stored, entry, deps, mode, ledger)
-
-
-def _to_target(stored: Sequence[object]) -> Target:
-    kind, number = stored
-    return str(kind), int(str(number))
-
-
-async def _run_judged(row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger) -> DecisionResult:
-    judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
-    if isinstance(judged, Refuse):
-        return await _refuse_run(row, judged, ledger)
-    before = build_before_image(judged.call, judged.facts)
-    new = await _find_replacement(judged, before, stored, entry, deps, ledger)
-    new = await _wait_for_missed_step(entry, judged, await _doubt_restored_card(row, judged, new, deps, ledger), ledger)
-    if isinstance(new, Refuse):
-        return await _refuse_run(row, new, ledger)
-    if new is not None:
-        return await _replace_card(row, entry, new, deps, ledger)
-    order = build_order(row.effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
-    try:
-        done = await run_within_cap(write_unflushed, order, deps, judged.actor, ledger)
-    except EffectConflict:
-        return DecisionResult(notice=OUTDATED)
-    except WriteStopped:  # the freeze was switched on just now
-        return await _reopen_card(row, entry, await deps.switch.fetch_freeze(), ledger)
-    return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
+    async with deps.locks.hold(stored.call.targets):
+        judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
+        if isinstance(judged, Refuse):
+            return await _refuse_run(row, judged, ledger)
+        before = build_before_image(judged.call, judged.facts)
+        new = await _find_replacement(judged, before, stored, entry, deps, ledger)
+        new = await _wait_for_missed_step(entry, judged, await _doubt_restored_card(row, judged, new, deps, ledger), ledger)
+        if isinstance(new, Refuse):
+            return await _refuse_run(row, new, ledger)
+        if new is not None:
+            return await _replace_card(row, entry, new, deps, ledger)
+        order = build_order(effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
+        try:
+            done = await run_within_cap(write_unflushed, order, deps, judged.actor, ledger)
+        except EffectConflict:
+            return DecisionResult(notice=OUTDATED)
+        except WriteStopped:  # the freeze was switched on just now
+            return await _reopen_card(row, entry, await deps.switch.fetch_freeze(), ledger)
+        return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
 
 
 async def _find_replacement(

@@ -16,7 +16,8 @@ class RecordLocks:
     async def hold(self, targets: Iterable[Target]) -> AsyncIterator[None]:
         """From the read of these records until after the write."""
         async with AsyncExitStack() as stack:
-            for target in sorted(set(targets)):  # in one order, or two would wait for each other
+            # In one order, or two would wait for each other; what was stored holds lists.
+            for target in sorted({(str(kind), int(number)) for kind, number in targets}):
                 await stack.enter_async_context(self._hold_one(target))
             yield
 

@@ -4,9 +4,7 @@ bulk-progress = ⏳ Changing records: { $made } of { $count }{ $left ->
    *[other] , left out: { $left }
 }
 bulk-stop = ✖ Stop
-bulk-undo = ↩ Take all of it back
 bulk-done = ✅ Done: { $made } of { $count }
-bulk-stopped = ⏹ Stopped. Done: { $made } of { $count }
 bulk-why = { $why ->
     [gate-bulk-changed] Changed while the card waited
     [gate-already-so] So already

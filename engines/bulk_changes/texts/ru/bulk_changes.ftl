@@ -4,9 +4,7 @@ bulk-progress = ⏳ Меняю записи: { $made } из { $count }{ $left ->
    *[other] , пропущено: { $left }
 }
 bulk-stop = ✖ Остановить
-bulk-undo = ↩ Вернуть всё, как было
 bulk-done = ✅ Сделано: { $made } из { $count }
-bulk-stopped = ⏹ Остановлено. Сделано: { $made } из { $count }
 bulk-why = { $why ->
     [gate-bulk-changed] Изменились, пока карточка ждала
     [gate-already-so] Уже так
