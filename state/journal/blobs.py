@@ -12,6 +12,7 @@ from state.journal.run_index import PREFIX
 
 BLOB_TYPES: Final = ("BulkFrozen", "CallSucceeded", "NodeDone", "RunStarted", "RunWoken")
 _END: Final = "\n"
+_OF_FILES: Final = "bulk_changes"
 
 
 def get_blob_prefix(key: str) -> str:
@@ -38,6 +39,11 @@ def unpack_file(text: str) -> bytes:
     return b64decode(value, validate=True)
 
 
+def is_personal_text(started: Mapping[str, Any]) -> bool:
+    """Whether the text of a run is what one person asked for, such as a frozen file of changes, and no definition of the company."""
+    return bool(started.get("engine") == _OF_FILES)
+
+
 def list_digests(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     match kind:
         case "BulkFrozen":
@@ -47,7 +53,8 @@ def list_digests(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
         case "NodeDone":
             digests = [data.get("output_blob")]
         case "RunStarted":
-            digests = [data.get("digest"), *(one.get("digest") for one in data.get("pinned") or ())]
+            own = "" if is_personal_text(data) and not data.get("actor") else data.get("digest")  # it went with who asked for it
+            digests = [own, *(one.get("digest") for one in data.get("pinned") or ())]
         case "RunWoken":
             digests = [_find_sent(data.get("value"))]
         case _:

@@ -20,6 +20,7 @@ CHANNELS: Final = {"orchestrator/domain/address.py": "the channels: which are me
 ENGINE_NAMES: Final = {
     ("state/events/base.py", "crm_agent"): "what stored calls, cards and messages mean that name nobody",
     ("orchestrator/domain/bulk.py", "bulk_changes"): "the engine that an approved file of changes starts; nobody else can",
+    ("state/journal/blobs.py", "bulk_changes"): "whose runs' texts are a person's, and go with that person",
     ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
     ("orchestrator/engines/scenarios/step_types.py", "engines.scenarios.core.step_types"): "the old name of an interface, see there",
     ("orchestrator/engines/workflows/rune_types.py", "engines.workflows.core.rune_types"): "as above",

@@ -26,7 +26,7 @@ from state.events.codec import UnknownEvent
 from state.events.confirmations import ConfirmationSuperseded
 from state.events.people import PersonErased
 from state.events.runs import RunStarted
-from state.journal.blobs import BLOB_TYPES, list_digests
+from state.journal.blobs import BLOB_TYPES, is_personal_text, list_digests
 from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import to_lease_key
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
@@ -316,7 +316,7 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
 
 def _find_answers(event: StoredEvent) -> set[str]:
     """SHA-256 of large values, without the run's own definition, which is the company's."""
-    return set(list_digests(event.type, {**event.data, "digest": ""}))
+    return set(list_digests(event.type, event.data if is_personal_text(event.data) else {**event.data, "digest": ""}))
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
@@ -337,7 +337,8 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
 def _find_theirs(stored_events: Sequence[StoredEvent], mine: set[tuple[str, int]]) -> set[str]:
     """A run's definition counts for everybody: its name is clear."""
     theirs = {digest for event in stored_events if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
-    return theirs | {str(event.data["digest"]) for event in stored_events if event.type == RunStarted.__name__}
+    started = [event.data for event in stored_events if event.type == RunStarted.__name__]
+    return theirs | {str(data["digest"]) for data in started if not is_personal_text(data)}
 
 
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:

@@ -1,6 +1,7 @@
 """A person's decision at the gate: it runs the shown call once, or says why not; nobody else's word and no changed world counts."""
 
 import asyncio
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.call.record_locks import RecordLocks
 from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable
 from state.model.card import Card
@@ -259,6 +261,7 @@ async def test_these_tests_would_see_a_missing_compare_and_set(world: World, mon
     entry = await world.asked(first, effect(*SUM))
     second = await world.session()
     monkeypatch.setattr(writing, "_change_effect", unconditional)
+    monkeypatch.setattr(RecordLocks, "hold", lambda *_: contextlib.nullcontext())  # two processes share none
     for session in (first, second):  # nor does either look where the stream ends
         monkeypatch.setattr(session, "_stored", None)
     held = Held()
