@@ -34,11 +34,15 @@ class Firm(Wire):
     meanwhile: Callable[[int], Awaitable[None]] | None = None
     """Called before each batch that writes, with its number from 1."""
     batches: int = 0
+    watch: Callable[[httpx.Request], None] | None = None
+    """Called as each request arrives."""
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         if self.meanwhile is not None and b".update?" in request.content:
             self.batches += 1
             await self.meanwhile(self.batches)
+        if self.watch is not None:
+            self.watch(request)
         return await super().__call__(request)
 
     def list_writes(self) -> list[str]:
