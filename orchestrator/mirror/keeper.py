@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from bitrix.client.read_only import PortalCaller
 from bitrix.errors import BitrixError
@@ -35,6 +35,7 @@ BUDGET_SHARE: Final = 0.35
 _WAIT_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.2
 Pause = Callable[[float], Awaitable[None]]
+T = TypeVar("T")
 OLDER: Final = "older_history"
 NIGHT_HOURS: Final = frozenset({22, 23, 0, 1, 2, 3, 4, 5})
 
@@ -94,6 +95,11 @@ class MirrorKeeper:
         state = self.read_state()
         measured = None if state is None or not state.refreshed else self._clock.measure_since(state.refreshed)
         return measured is None or not timedelta() <= measured <= age
+
+    async def write(self, work: Callable[[MirrorWriter], T]) -> T:
+        """In one transaction. Raises MirrorError."""
+        async with self._open_session() as session:
+            return await session.write(partial(work, session.writer))
 
     def close(self) -> None:
         if self._session is not None:

@@ -13,6 +13,7 @@ from orchestrator.mirror.books import KnownBooks, build_commands, parse_books, w
 from orchestrator.mirror.parse_rows import PortalRow, parse_choices
 from orchestrator.mirror.session import MirrorSession, classify_refusal, mark_closed
 from orchestrator.mirror.sources import CALLS, DEALS, HISTORY, MONTHS_FIRST, SOURCES, Source
+from state.mirror.changes import SINCE as CHANGES_SINCE
 from state.mirror.reading import PARTS
 from state.mirror.writing import MirrorWriter
 
@@ -47,7 +48,7 @@ async def begin_load(session: MirrorSession, mark: str) -> None:
     moment = int(now.timestamp())
     marks: dict[str, str | int | None] = describe_clock(now)
     if stored is None:
-        marks |= {"as_of": moment, "history.since": int(since.timestamp())}
+        marks |= {"as_of": moment, "history.since": int(since.timestamp()), CHANGES_SINCE: moment}
     for outcome in [*outcomes[1 : len(counts) + 1], *more[:2]]:
         marks |= _begin_part(session.writer, outcome, moment)
 

@@ -14,13 +14,13 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from state.mirror.median import Median
-from state.mirror.schema import INDEXES, TABLES, VERSION
+from state.mirror.schema import INDEXES, TABLES, TRIGGERS, VERSION
 
 FOLDER: Final = "mirror"
 ASIDE: Final = ".aside"
 _SIDES: Final = ("-wal", "-shm")
 _BUSY_SECONDS: Final = 10.0
-_FINGERPRINT: Final = hashlib.sha256(f"{VERSION}{TABLES}{INDEXES}".encode()).hexdigest()[:16]
+_FINGERPRINT: Final = hashlib.sha256(f"{VERSION}{TABLES}{INDEXES}{TRIGGERS}".encode()).hexdigest()[:16]
 _FULL: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -151,7 +151,7 @@ class MirrorFile:
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         if _read_fingerprint(connection):
             return
-        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {INDEXES}")
+        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {INDEXES} {TRIGGERS}")
         connection.execute("INSERT INTO meta VALUES ('fingerprint', ?)", (self._fingerprint,))
         connection.execute("COMMIT")
 

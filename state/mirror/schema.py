@@ -7,7 +7,7 @@ Times are seconds since 1970 by the portal's clock, days ISO dates ("2026-11-30"
 
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 TABLES: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -43,6 +43,9 @@ CREATE TABLE stage (
     PRIMARY KEY (kind, funnel, code)) WITHOUT ROWID;
 CREATE TABLE person (id INTEGER PRIMARY KEY, department INTEGER, is_active INTEGER NOT NULL);
 CREATE TABLE rate (currency TEXT PRIMARY KEY, amount REAL NOT NULL, is_base INTEGER NOT NULL, updated TEXT) WITHOUT ROWID;
+CREATE TABLE change (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, record INTEGER NOT NULL, field TEXT NOT NULL, before TEXT, after TEXT,
+    at INTEGER NOT NULL);
 CREATE TABLE chance (funnel INTEGER NOT NULL, stage TEXT NOT NULL, share REAL NOT NULL, closed INTEGER NOT NULL,
     PRIMARY KEY (funnel, stage)) WITHOUT ROWID;
 """
@@ -57,7 +60,16 @@ stage: kind "deal" (per funnel), "lead" (funnel 0), "item:31"; semantics P in wo
 choice: values of list fields, one row each; kind as of stage.
 chance: the share of won among the deals that were on this stage and closed in the last 365 days, and how many these are; for a stage of
 fewer than 30 that of its funnel.
+change: what refreshes found changed, for orders that watch; field "" is a new record. Kept for some days.
 """
+
+WATCHED: Final = {
+    "deal": ("stage", "funnel", "amount", "currency", "person", "expected", "source", "company"),
+    "lead": ("stage", "amount", "currency", "person", "source"),
+    "task": ("status", "deadline", "person"),
+}
+"""Columns whose changes are noted, by table."""
+_PARTS: Final = {"deal": "deals", "lead": "leads", "task": "tasks"}
 
 INDEXES: Final = """
 CREATE INDEX deal_closed ON deal (closed);
@@ -73,3 +85,20 @@ CREATE INDEX move_deal ON move (deal, entered, id);
 CREATE INDEX move_left ON move (left);
 CREATE INDEX move_entered ON move (entered);
 """
+
+
+def _build_triggers(table: str) -> str:
+    """A first load is no news: its rows come before the part is ready."""
+    is_ready = f"(SELECT value FROM meta WHERE name = 'part.{_PARTS[table]}') = 'ready'"  # noqa: S608 - our own names
+    noted = [
+        f"INSERT INTO change (kind, record, field, before, after, at) SELECT '{table}', new.id, '{column}', old.{column}, new.{column},"
+        f" new.modified WHERE old.{column} IS NOT new.{column};"
+        for column in WATCHED[table]
+    ]
+    return f"""
+CREATE TRIGGER {table}_changed AFTER UPDATE OF {", ".join(WATCHED[table])} ON {table} BEGIN {" ".join(noted)} END;
+CREATE TRIGGER {table}_added AFTER INSERT ON {table} WHEN {is_ready} BEGIN
+INSERT INTO change (kind, record, field, at) VALUES ('{table}', new.id, '', new.modified); END;"""  # noqa: S608 - as above
+
+
+TRIGGERS: Final = "".join(map(_build_triggers, WATCHED))

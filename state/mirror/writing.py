@@ -160,6 +160,7 @@ class MirrorWriter:
         self._connection.executemany(f"DELETE FROM {table.name} WHERE id = ? AND {table.where}", pairs)  # noqa: S608 - as above
         if kind in {"deal", "lead"}:
             self._connection.executemany("DELETE FROM choice WHERE kind = ? AND record = ?", [(kind, number) for number in ids])
+        self._connection.executemany("DELETE FROM change WHERE kind = ? AND record = ?", [(kind, number) for number in ids])
         if kind == "deal":
             self._connection.executemany("DELETE FROM move WHERE deal = ?", pairs)
         elif kind in {"call", "activity"}:
@@ -169,6 +170,14 @@ class MirrorWriter:
     def delete_stray_moves(self, before: int) -> None:
         """Moves of deals that are not there; a deal of the last moments may yet come, so only moves entered before this moment."""
         self._connection.execute("DELETE FROM move WHERE entered < ? AND deal NOT IN (SELECT id FROM deal)", (before,))
+
+    def find_last_change(self) -> int:
+        row = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").fetchone()
+        return int(row[0]) if row else 0
+
+    def prune_changes(self, seconds: int) -> None:
+        """Keep those of the last `seconds` by the portal's clock."""
+        self._connection.execute("DELETE FROM change WHERE at < ?", (int(self.read_mark("as_of") or 0) - seconds,))
 
     def _derive_calls_of_leads(self, table: RecordTable, rows: Sequence[Row]) -> None:
         if table.row is CallRow and self._calls == "voximplant":
