@@ -11,6 +11,7 @@ from state.events import (
     daily,
     freezing,
     leads,
+    orders,
     people,
     portal,
     reports,
@@ -24,7 +25,22 @@ from state.model.session_state import SessionState
 
 _FOLDS: Final[dict[str, Fold]] = {
     type_name: fold
-    for module in (conversation, confirmations, calls, portal, people, daily, talking, cards, leads, freezing, reports, runs, schedules)
+    for module in (
+        conversation,
+        confirmations,
+        calls,
+        portal,
+        people,
+        daily,
+        talking,
+        cards,
+        leads,
+        freezing,
+        orders,
+        reports,
+        runs,
+        schedules,
+    )
     for type_name, fold in module.FOLDS.items()
 }
 

@@ -54,6 +54,8 @@ CLEAR = frozenset(
         "block",
         # schedules: their id, and their moments
         *("schedule", "due", "following"),
+        # standing orders: their id
+        "order",
     }
 )
 """Readable without a key in every event; numbers and literals always are."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from state.model.card import Card
+from state.model.order_state import StandingOrder
 from state.model.registry import Registry
 from state.model.run_state import RunState
 from state.model.schedule_state import Schedule
@@ -233,6 +234,7 @@ class SessionState:
     run: RunState | None = None
     """Only in a run's own stream."""
     schedules: dict[str, Schedule] | None = None
+    orders: dict[str, StandingOrder] | None = None
     listening: dict[str, Listener] | None = None
     """By question id, oldest first."""
     reports: dict[str, JsonObject] | None = None
@@ -262,6 +264,7 @@ class SessionState:
             paused={key: PausedTurn.from_stored(one) for key, one in data["paused"].items()} if "paused" in data else None,
             run=RunState.from_stored(data["run"]) if "run" in data else None,
             schedules={key: Schedule.from_stored(schedule) for key, schedule in data["schedules"].items()} if "schedules" in data else None,
+            orders={key: StandingOrder.from_stored(order) for key, order in data["orders"].items()} if "orders" in data else None,
             listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
             engine_histories={name: [HistoryLine.from_stored(line) for line in lines] for name, lines in data["engine_histories"].items()}
             if "engine_histories" in data
@@ -288,6 +291,7 @@ class SessionState:
             **({"paused": {key: paused_turn.to_stored() for key, paused_turn in self.paused.items()}} if self.paused is not None else {}),
             **({"run": self.run.to_stored()} if self.run is not None else {}),
             **({"schedules": {key: one.to_stored() for key, one in self.schedules.items()}} if self.schedules is not None else {}),
+            **({"orders": {key: one.to_stored() for key, one in self.orders.items()}} if self.orders is not None else {}),
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
             **(
                 {"engine_histories": {name: [line.to_stored() for line in lines] for name, lines in self.engine_histories.items()}}
