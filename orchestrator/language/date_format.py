@@ -83,6 +83,12 @@ def format_short_day(day: date, locale: Locale, *, has_year: bool = False) -> st
     return f"{day:%d.%m.%Y}" if has_year else f"{day:%d.%m}"
 
 
+def format_day_of(moment: datetime, zone: str, *, now: datetime, locale: Locale = "ru") -> str:
+    """«пт, 25 декабря»: the day of a moment in this zone."""
+    here = ZoneInfo(zone)
+    return format_day(moment.astimezone(here).date(), today=now.astimezone(here).date(), locale=locale)
+
+
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
     """«пт, 25 декабря, 18:00» in the zone of the time."""
     today = now.astimezone(when.at.tzinfo).date()
