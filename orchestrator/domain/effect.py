@@ -120,7 +120,7 @@ class EffectOutcome(View):
     reason: Notice | None = None
 
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge", "bulk"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "order", "http", "file", "knowledge", "bulk"]
 
 
 class MessageFacts(Frozen):

@@ -51,6 +51,7 @@ gate-schedule-when = { $fault ->
     [moment] It is not clear when to start
    *[line] Nothing can be started by this line
   }. Show its author: { $param }
+gate-order-unclear = The order is put wrongly, so it was not taken. Say in other words what you need and when
 gate-kind-method = I do not know this action. Say in other words what you want to have in the end
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
@@ -308,6 +309,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-kind-params] { gate-kind-params }
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
+    [gate-order-unclear] { gate-order-unclear }
     [gate-http-host] { gate-http-host }
     [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }
@@ -443,6 +445,10 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-order-stands = It will work by itself{ $when ->
+    [none] {""}
+   *[other] , { $when },
+} until its time is over or you remove it
 gate-schedule-repeats = It will start by itself again and again
 gate-file-replaces = What the file holds will be replaced
 gate-mongo-many = { $count ->
@@ -550,6 +556,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-hidden-link] { gate-hidden-link }
     [gate-file-replaces] { gate-file-replaces }
     [gate-schedule-repeats] { gate-schedule-repeats }
+    [gate-order-stands] { gate-order-stands }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

@@ -51,6 +51,7 @@ gate-schedule-when = { $fault ->
     [moment] Непонятно, когда запускать
    *[line] По такой строке расписания запускать нельзя
   }. Покажите автору: { $param }
+gate-order-unclear = Поручение составлено с ошибкой, поэтому не принято. Скажите другими словами, что и когда нужно
 gate-kind-method = Такого действия я не знаю. Скажите другими словами, что должно получиться
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
@@ -308,6 +309,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-kind-params] { gate-kind-params }
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
+    [gate-order-unclear] { gate-order-unclear }
     [gate-http-host] { gate-http-host }
     [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }
@@ -458,6 +460,10 @@ gate-hands-away = { $who } больше не увидит { $many ->
     }
   }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
+gate-order-stands = Будет работать само{ $when ->
+    [none] {""}
+   *[other] , { $when }
+}, пока не выйдет срок или вы не снимете его
 gate-schedule-repeats = Будет запускаться само, раз за разом
 gate-file-replaces = Прежнее содержимое файла заменится
 gate-mongo-many = { $count ->
@@ -570,6 +576,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-hidden-link] { gate-hidden-link }
     [gate-file-replaces] { gate-file-replaces }
     [gate-schedule-repeats] { gate-schedule-repeats }
+    [gate-order-stands] { gate-order-stands }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

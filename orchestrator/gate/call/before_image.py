@@ -13,6 +13,8 @@ from orchestrator.gate.call.replaced_lists import find_guests_place
 from orchestrator.gate.call.targets import PRODUCT_ROW
 from state.stored import JsonObject
 
+PASSING = "passing"
+"""The key of what a card shows and what may be otherwise a moment later: it is no part of what must stay the same."""
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "STATUS", "REAL_STATUS")
 _SHOWN_BEFORE_DELETE = (
     "OPPORTUNITY",
@@ -34,7 +36,7 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
     """By record such as "deal:481"; None for one that was not read."""
     if call.kind != "bitrix":
-        return dict(facts.images)
+        return {name: image for name, image in facts.images.items() if name != PASSING}
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in (*part.targets, *find_guests_place(part)):

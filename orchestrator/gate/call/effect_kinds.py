@@ -4,13 +4,14 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.own_reads import NEXT, OWN_READS
-from orchestrator.gate.call import reminders
+from orchestrator.gate.call import reminders, standing_orders
 from orchestrator.gate.call.kinds import (
     bulk_methods,
     file_methods,
     http_methods,
     knowledge_methods,
     mongo_methods,
+    order_methods,
     schedule_methods,
     telegram_methods,
 )
@@ -19,10 +20,20 @@ from state.stored import JsonObject
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     module.KIND: module.METHODS
-    for module in (bulk_methods, file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
+    for module in (
+        bulk_methods,
+        file_methods,
+        http_methods,
+        knowledge_methods,
+        mongo_methods,
+        order_methods,
+        schedule_methods,
+        telegram_methods,
+    )
 }
 _WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
     **dict.fromkeys((reminders.ADD, *reminders.CHANGES), "schedule"),
+    **dict.fromkeys(standing_orders.STEPS, "order"),
     **dict.fromkeys(OWN_READS, "knowledge"),
     **dict.fromkeys(bulk_methods.METHODS, bulk_methods.KIND),
 }

@@ -28,6 +28,7 @@ REFUSALS: dict[str, str] = {
     "gate-kind-params": "{method}, {param}: {why}",
     "gate-schedule-person": "{method}: only people in a messenger and tokens of the API have schedules.",
     "gate-schedule-when": "{method}, {param} ({fault}): {why}",
+    "gate-order-unclear": "{method}, {param}: {why}",
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
     "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",
@@ -127,6 +128,7 @@ ASKS: dict[str, str] = {
     "gate-hands-away": "{who} hands {entity} {id} (and more: {many}) to somebody else and cannot see it afterwards.",
     "gate-file-replaces": "it replaces what the file holds.",
     "gate-schedule-repeats": "it starts by itself again and again.",
+    "gate-order-stands": "it works by itself ({when}) until a day or until it is removed.",
     "gate-mongo-many": "it concerns {count} entries at once.",
     "gate-class-delete": "{method} cannot be undone.",
     "gate-class-unlink": "{method} unlinks everything at once.",

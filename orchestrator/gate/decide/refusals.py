@@ -29,7 +29,7 @@ FROZEN_CARD: Final = "frozen-card"
 
 def may_run_while_frozen(call: Call | StoredCall) -> bool:
     """It only reads, or writes only to the bot's own database."""
-    return call.kind == "schedule" or set(call.classes) <= {"R"}
+    return call.kind in {"schedule", "order"} or set(call.classes) <= {"R"}
 
 
 def build_freeze_refusal(standing: FreezeState, call: Call) -> Refuse:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.http_address import parse_address
-from orchestrator.gate.call import reminders, run_schedules
+from orchestrator.gate.call import reminders, run_schedules, standing_orders
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds import file_methods
@@ -18,6 +18,7 @@ from orchestrator.gate.call.reminders import MARK, PERSON
 from orchestrator.gate.call.run_schedules import DEFINITION, TITLE
 from orchestrator.gate.preview.format_values import Reader
 from orchestrator.gate.preview.mongo_lines import build_mongo_lines, find_mongo_title, format_plain_value, list_plain_fields
+from orchestrator.gate.preview.order_lines import build_order_lines, name_order
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.schedule_terms import Terms, parse_terms
@@ -281,6 +282,7 @@ _VIEWS: Final[Mapping[str, KindView]] = {
     "telegram": KindView(find_title=_name_nothing, build_lines=build_message_lines),
 }
 _METHOD_VIEWS: Final[Mapping[str, KindView]] = {
+    **dict.fromkeys(standing_orders.STEPS, KindView(find_title=name_order, build_lines=build_order_lines)),
     run_schedules.ADD: KindView(find_title=name_definition, build_lines=build_schedule_lines),
     **dict.fromkeys(reminders.CHANGES, KindView(find_title=_name_reminder, build_lines=_build_reminder_lines)),
 }

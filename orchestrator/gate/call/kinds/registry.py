@@ -8,10 +8,11 @@ from orchestrator.gate.call.kinds.file import FILE
 from orchestrator.gate.call.kinds.http import HTTP
 from orchestrator.gate.call.kinds.knowledge import KNOWLEDGE
 from orchestrator.gate.call.kinds.mongo import MONGO
+from orchestrator.gate.call.kinds.order import ORDER
 from orchestrator.gate.call.kinds.schedule import SCHEDULE
 from orchestrator.gate.call.kinds.telegram import TELEGRAM
 
-KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (BULK_KIND, FILE, HTTP, KNOWLEDGE, MONGO, SCHEDULE, TELEGRAM)}
+KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (BULK_KIND, FILE, HTTP, KNOWLEDGE, MONGO, ORDER, SCHEDULE, TELEGRAM)}
 
 
 def find_origin(method: str) -> Origin | None:
