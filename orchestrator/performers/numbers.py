@@ -86,9 +86,9 @@ class Numbers:
         close: Callable[[], None],
     ) -> None:
         """`close` ends what counts; it may block."""
-        self._keeper = keeper
-        self._analytics = analytics
-        self._names = names
+        self.keeper = keeper
+        self.analytics = analytics
+        self.names = names
         self._reads = reads
         self._clock = clock
         self._present = present
@@ -97,28 +97,28 @@ class Numbers:
 
     @property
     def has_begun(self) -> bool:
-        return self._keeper.file.path.exists()
+        return self.keeper.file.path.exists()
 
     def start(self) -> None:
         """Keep the mirror from now on."""
         if self._keeping is None or self._keeping.done():
-            self._keeping = asyncio.get_running_loop().create_task(self._keeper.run(), name="mirror")
+            self._keeping = asyncio.get_running_loop().create_task(self.keeper.run(), name="mirror")
 
     async def aclose(self) -> None:
         if self._keeping is not None:
             self._keeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeping
-        self._keeper.close()
+        self.keeper.close()
         await asyncio.to_thread(self._close)
 
     async def answer(self, question: JsonObject, *, sees: frozenset[int] | None, zone: str, locale: Locale) -> ReportAnswer | ReportTrouble:
         parts = list_parts(question)
-        mirror = await self._prepare(parts, locale)
+        mirror = await self.prepare(parts, locale)
         if isinstance(mirror, ReportTrouble):
             return mirror
-        asker = Asker(clock=self._build_clock(mirror, zone), sees=sees, locale=locale, names=self._names)
-        return await self._analytics.answer(self._keeper.file.path, dict(await self._names.number_departments(question)), asker)
+        asker = Asker(clock=self.build_clock(mirror, zone), sees=sees, locale=locale, names=self.names)
+        return await self.analytics.answer(self.keeper.file.path, dict(await self.names.number_departments(question)), asker)
 
     async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
         """Those that the person may see now, the newest first. Raises BitrixError."""
@@ -126,13 +126,13 @@ class Numbers:
         records = _LISTS.get(str(question.get("of")))
         if records is None:
             return ReportTrouble(code="no_records", text=say("troubles", "no_records", locale))
-        mirror = await self._prepare(list_parts(question), locale)
+        mirror = await self.prepare(list_parts(question), locale)
         if isinstance(mirror, ReportTrouble):
             return mirror
         sees = find_visible_users(actor)
-        asker = Asker(clock=self._build_clock(mirror, actor.time_zone), sees=sees, locale=locale, names=self._names)
+        asker = Asker(clock=self.build_clock(mirror, actor.time_zone), sees=sees, locale=locale, names=self.names)
         try:
-            ids = await self._analytics.list_records(self._keeper.file.path, dict(question), None, asker, limit=MOST_LISTED)
+            ids = await self.analytics.list_records(self.keeper.file.path, dict(question), None, asker, limit=MOST_LISTED)
         except (Misunderstood, CountingFailed) as failure:
             return ReportTrouble(code="no_numbers", text=say("troubles", "no_numbers", locale), detail=str(failure))
         # Whose a record is may have changed since the mirror was read.
@@ -152,7 +152,7 @@ class Numbers:
         view = await self._present(outcome=outcome, actor=actor)
         return view.table or Table()
 
-    async def _prepare(self, parts: Sequence[str], locale: Locale) -> MirrorState | ReportTrouble:
+    async def prepare(self, parts: Sequence[str], locale: Locale) -> MirrorState | ReportTrouble:
         """Waits for the parts of the mirror that the question needs."""
         try:
             mirror = await self._wait_ready(parts)
@@ -183,15 +183,15 @@ class Numbers:
         loop = asyncio.get_running_loop()
         end = loop.time() + WAIT
         while True:
-            mirror = await asyncio.to_thread(self._keeper.read_state)
+            mirror = await asyncio.to_thread(self.keeper.read_state)
             if mirror is not None and mirror.as_of is not None and not any(mirror.parts[part].status in _COMING for part in parts):
-                await self._keeper.refresh_if_older()
-                return await asyncio.to_thread(self._keeper.read_state)
+                await self.keeper.refresh_if_older()
+                return await asyncio.to_thread(self.keeper.read_state)
             if loop.time() >= end:
                 return mirror
             await asyncio.sleep(_LOOK)
 
-    def _build_clock(self, mirror: MirrorState, zone: str) -> ReportClock:
+    def build_clock(self, mirror: MirrorState, zone: str) -> ReportClock:
         """The portal's own: a report and its data are of one moment."""
         return ReportClock(now=mirror.as_of or self._clock.now(), zone=zone)
 
