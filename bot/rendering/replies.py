@@ -13,6 +13,10 @@ from bot.rendering.tables import MAX_ROWS, render_table
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Passage, Reply, ReplyPart, ReportPart, SheetPart, Text
 
+_ORDERS = (
+    *("order-added", "order-changed", "order-person-paused", "order-was-resumed", "order-was-removed", "order-expired", "order-line"),
+    *("order-now", "order-late", "order-says", "order-news", "order-news-owner", "order-proposes", "orders-listed", "orders-restored"),
+)
 _PLAIN = frozenset(
     {
         "chosen",
@@ -79,10 +83,11 @@ _PLAIN = frozenset(
         "schedules-more",
         "schedules-restored",
         "schedule-line",
+        *_ORDERS,
     }
 )
 """Notices that get no warning sign."""
-_LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "run-offer-line"}
+_LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "order-line", "docs-line", "run-offer-line"}
 """Lines that stand together like a list."""
 _ENDING = "run-ended"
 """The next notice says why."""
