@@ -15,7 +15,7 @@ from bitrix.masking import SecretMask
 from bot.composition.engines import EngineSet, build_engines
 from bot.composition.features import Models, build_features, build_models
 from bot.composition.installation import Installation
-from bot.composition.outside import Outside, build_outside, build_schedule_performer
+from bot.composition.outside import Outside, build_order_performer, build_outside, build_schedule_performer
 from bot.composition.people import People
 from bot.composition.portal import Portal, build_portal
 from bot.composition.tool_services import build_service_clients
@@ -260,7 +260,11 @@ def _build_gate(installation: Installation, portal: Portal, people: People, engi
         approvers=LeadApprovers(people.members, clock.now) if people.members else NoLeads(),
         switch=installation.switch,
         change_counter=JournalChangeCounter(installation.store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
-        performers={**performers, "schedule": build_schedule_performer(installation, people, engines.runs)},
+        performers={
+            **performers,
+            "schedule": build_schedule_performer(installation, people, engines.runs),
+            "order": build_order_performer(installation, people, outside),
+        },
         bulk=outside.bulk,
         records=portal.reads,
         names=portal.naming,

@@ -32,6 +32,10 @@ from orchestrator.features.leads import feature as leads
 from orchestrator.features.leads.lead_inbox import find_pending_elsewhere
 from orchestrator.features.lists import feature as lists
 from orchestrator.features.numbers import feature as numbers
+from orchestrator.features.orders import feature as orders
+from orchestrator.features.orders.firing import OrderFirer
+from orchestrator.features.orders.looking import OrderLooker
+from orchestrator.features.orders.record_lines import RecordLines
 from orchestrator.features.people import feature as staff
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.portal_events import feature as portal_events
@@ -79,7 +83,7 @@ def build_models(settings: Settings, reachability: ReachabilityTracker) -> Model
 
 
 _COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
-_OF_FEATURES: Final = ("ask", "console", "docs", "freeze", "schedules", "unfreeze")
+_OF_FEATURES: Final = ("ask", "console", "docs", "freeze", "orders", "schedules", "unfreeze")
 """No engine gets these, also where an installation lacks them."""
 _NOTHING: Final = Feature()
 
@@ -96,7 +100,11 @@ def build_features(
 
     workdays = load_workdays(DATA / "holidays.yaml")
     ear = VoiceInput(files=files, transcriber=models.transcriber) if files else None
-    watcher = PortalWatcher(reads, naming, store, installation.clock, audience=people.audience, present=people.refresh_actor)
+    looker = OrderLooker(store, outside.watch, people.refresh_actor)
+    watcher = PortalWatcher(
+        reads, naming, store, installation.clock, audience=people.audience, present=people.refresh_actor, hear=looker.hurry
+    )
+    firer = OrderFirer(outside.watch, RecordLines(reads=reads, naming=naming), members or Nobody(), fires=members is not None)
     registry = PeopleContext(staff=members, employees=portal.employees) if members else None
     retention = timedelta(days=installation.settings.run_retention_days)
     others = merge_features(
@@ -109,6 +117,7 @@ def build_features(
         numbers.build_feature(outside.numbers),
         bulk.FEATURE,
         lists.build_feature(),
+        orders.build_feature(firer, looker if members is not None else None),
         talking.build_feature(ear),
         *[asking.build_feature(name) for name in list_offering(ASK_FACE) if name in engines.turns][:1],
         freezing.build_feature(installation.switch, members),

@@ -18,6 +18,7 @@ from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import OddAddress, is_listed, parse_address
 from orchestrator.domain.shelf import DocumentShelf
+from orchestrator.domain.standing_orders import RecordWatch
 from orchestrator.engines.shared.file_access import Download, Downloaded, ReadFile
 from orchestrator.features.daily.day_view import DayView
 from orchestrator.features.history.pages import HistoryData, HistoryReader
@@ -31,6 +32,8 @@ from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
 from orchestrator.performers.knowledge import KnowledgePerformer, KnowledgeRooms
 from orchestrator.performers.numbers import Numbers
+from orchestrator.performers.order import OrderPerformer
+from orchestrator.performers.record_watch import MirrorWatch
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.registry import Engines
@@ -61,6 +64,7 @@ class Outside:
     numbers: Numbers
     bulk: BulkFiles
     day: DayView
+    watch: RecordWatch
     shelf: DocumentShelf | None = None
     """None if documents are not in this process."""
 
@@ -112,6 +116,7 @@ def build_outside(
         numbers=numbers,
         bulk=PortalBulkFiles(installation.store, portal.reads),
         day=day,
+        watch=MirrorWatch(numbers, portal.naming.find_title),
         shelf=shelf,
     )
 
@@ -119,6 +124,10 @@ def build_outside(
 def build_schedule_performer(installation: Installation, people: People, engines: Engines) -> Performer:
     checker, find_title = StartChecker(engines, people.refresh_actor), partial(find_published_title, engines=engines)
     return SchedulePerformer(installation.store, installation.clock, checker, find_title)
+
+
+def build_order_performer(installation: Installation, people: People, outside: Outside) -> Performer:
+    return OrderPerformer(installation.store, installation.clock, outside.watch, people.refresh_actor)
 
 
 def _build_knowledge(installation: Installation, portal: Portal, people: People, rooms: KnowledgeRooms) -> Performer:

@@ -1,7 +1,7 @@
 """The portal's session: takes events and reads changed records seconds later (a probe). A message may be sent twice."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -150,11 +150,20 @@ class PortalWatcher:
     """One instance per process."""
 
     def __init__(
-        self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
+        self,
+        reads: PortalReader,
+        naming: Naming,
+        store: AsyncStore,
+        clock: Clock,
+        *,
+        audience: Audience,
+        present: RefreshActor,
+        hear: Callable[[], None] = lambda: None,
     ) -> None:
-        """Rights at the time of each message count."""
+        """Rights at the time of each message count. `hear` is called for each event about a watched record."""
         self._reads = reads
         self._store = store
+        self._hear = hear
         self._audience = audience
         self.recent_writes = RecentWrites(reads.catalogue, clock)
         self._look = RecordProbe(reads, naming, self.recent_writes, audience=audience, present=present)
@@ -176,6 +185,8 @@ class PortalWatcher:
         look_at = _find_next_probe_time(session) if target and not _is_set(session) else None
         event = event.model_copy(update={"target": target, "look_at": format_iso(look_at) if look_at else ""})
         timers = [_build_timer(session, look_at)] if look_at else []
+        if target:
+            self._hear()
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
