@@ -15,6 +15,7 @@ from orchestrator.directory.current_records import CURRENT, find_current, is_bin
 from orchestrator.directory.date_references import DatedCall, DateReferences
 from orchestrator.directory.field_references import FieldReferences
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.order_references import resolve_order
 from orchestrator.directory.person_references import PersonReferences
 from orchestrator.directory.portal_reads import PortalReader, list_searches
 from orchestrator.directory.reference import ReferenceContext
@@ -66,6 +67,8 @@ class Lookup:
                 return resolve_shown(words, reference, ShownPlace(place.method, place.params, place.state, place.text), self._naming)
             case "reminder":
                 return _resolve_reminder(words, place)
+            case "order":
+                return resolve_order(words, place.state)
             case "user":
                 return await self._people.resolve_user(words, place)
             case "stage":

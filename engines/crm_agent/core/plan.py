@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
-from engines.crm_agent.core import bulk_step
+from engines.crm_agent.core import bulk_step, order_step
 from engines.crm_agent.core.created_records import check_following
 from engines.crm_agent.core.lead_conversion import convert_lead
 from engines.crm_agent.core.lists import find_misuse, find_next_page, split_limit
@@ -184,8 +184,8 @@ async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: 
     return await _settle_stages(ctx, work, whole, list_stages(whole), slot=slot)
 
 
-async def _settle_bulk(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
-    return await _settle_stages(ctx, work, step, bulk_step.list_stages(step), slot=slot)
+async def _settle_parts(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:
+    return await _settle_stages(ctx, work, step, _PARTED[step.method](step), slot=slot)
 
 
 async def _settle_stages(ctx: TurnContext, work: TurnWork, step: Step, stages: Sequence[Stage], *, slot: str) -> PlannedStep | NameQuestion:
@@ -214,12 +214,15 @@ async def _settle_undo(ctx: TurnContext, work: TurnWork, step: Step, *, slot: st
     return dated if isinstance(dated, NameQuestion) else take_since(settled, dated)
 
 
+_PARTED: Final = {
+    **dict.fromkeys((CHANGE_ALL, HAND_OVER), bulk_step.list_stages),
+    **dict.fromkeys(order_step.ORDER_STEPS, order_step.list_stages),
+}
 _SETTLED_APART: Final = {
     REPORT: _settle_report,
-    CHANGE_ALL: _settle_bulk,
-    HAND_OVER: _settle_bulk,
     FIND_UNDO: _settle_undo,
     PROPOSE_UNDO: _settle_undo,
+    **dict.fromkeys(_PARTED, _settle_parts),
 }
 """Steps whose names stand elsewhere than those of a call of the portal."""
 

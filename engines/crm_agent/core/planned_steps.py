@@ -86,7 +86,7 @@ def list_namesakes(several: Ambiguous) -> str:
 
 
 _REFERENCE = re.compile(
-    r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
+    r"@(?:(?:deal|lead|contact|company|task|user|reminder|order|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
 )
 
 

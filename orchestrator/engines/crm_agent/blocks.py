@@ -24,7 +24,7 @@ from state.stored import JsonObject
 
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
 
-_FAMILIES = "crm|tasks?|user|calendar|event|im|reminder|catalog|sale"
+_FAMILIES = "crm|tasks?|user|calendar|event|im|reminder|order|catalog|sale"
 _QUOTE = r"(?:\\?[\"'“”„＂]|&quot;)"
 _KEY = re.compile(
     rf"""
