@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orchestrator.domain.run_inputs import SchedulesRestored
+from orchestrator.domain.standing_orders import OrdersRestored
 from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles
@@ -19,9 +20,11 @@ from orchestrator.sessions.input_filter import build_system_row
 from state.clock import Clock, format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown
+from state.events.orders import OrderPaused, list_orders
 from state.events.runs import WHOLE, RunWaits, RunWoken, preview_run
 from state.events.schedules import SchedulePaused, list_schedules
 from state.events.transfer import BackupRestored
+from state.journal import order_index
 from state.journal.journal import load_state, to_lease_key, to_stream
 from state.journal.run_index import PREFIX, RunFilter, build_run_row
 from state.journal.schedule_index import build_timer, iterate_timers
@@ -63,6 +66,8 @@ class RestoreReport:
     """Paused, by key; each asks its owner whether it goes on."""
     schedules: Sequence[str]
     """Paused, by id; their chats are asked which go on."""
+    orders: Sequence[str]
+    """Paused, as schedules are."""
     erased: Mapping[str, int]
     """Erased again → places where their text was still found."""
 
@@ -87,7 +92,7 @@ def prepare_restored(
     for row_id, key in retries:
         _begin_again(store, row_id, key, clock)
     paused = list(_pause_runs(store, header.made_at, clock))
-    schedules = list(_pause_schedules(store, header.made_at, clock))
+    schedules, orders = list(_pause_schedules(store, header.made_at, clock)), list(_pause_orders(store, header.made_at, clock))
     unknown = []
     for effect_id, stream in doubtful:
         try:
@@ -99,7 +104,9 @@ def prepare_restored(
         backup=header.id, made_at=header.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
     _commit(store, f"session:{OPS}", backup_restored, now=now, actor=by)
-    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules)
+    return RestoreReport(
+        cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules, orders=orders
+    )
 
 
 def _begin_again(store: SqlStore, row_id: str, key: str, clock: Clock) -> None:
@@ -153,6 +160,24 @@ def _pause_schedules(store: SqlStore, made_at: str, clock: Clock) -> Iterator[st
         body = SchedulesRestored(made_at=made_at)
         source = f"{SchedulesRestored.KIND}:{home}:{format_iso(clock.now())}"
         store.put_inbox([build_system_row(SchedulesRestored.KIND, home, source, clock.now(), body=body.to_json())])
+
+
+def _pause_orders(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
+    """By id. What they told since the backup is not known, so their people are asked."""
+    for home in sorted({timer.session for timer in order_index.iterate_timers(store)}):
+        stream = to_stream(home)
+        state, seq = load_state(store, stream)
+        for order, entry in list_orders(state).items():
+            if entry.status == "paused":
+                continue
+            now, event = clock.now(), OrderPaused(order=order, why="restored")
+            timer = order_index.build_timer(order, entry, [event], home=home, now=now, seq=seq)
+            _commit(store, stream, event, now=now, actor="system", timers=[timer])
+            seq += 1
+            yield order
+        source = f"{OrdersRestored.KIND}:{home}:{format_iso(clock.now())}"
+        body = OrdersRestored(made_at=made_at).to_json()
+        store.put_inbox([build_system_row(OrdersRestored.KIND, home, source, clock.now(), body=body)])
 
 
 def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> UncertainCall:

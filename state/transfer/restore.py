@@ -38,6 +38,7 @@ NEWS_OF_RUNS = (
     "run_forget",
     "run_engine_back",
     "schedules_restored",
+    "orders_restored",
 )
 ANSWERS_TO_RUNS = ("run_answer", "run_file")
 """A paused run takes none: it has the chat listen again."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, get_args
 
+from state.events.orders import OrderAdded
 from state.events.schedules import ScheduleAdded
 from state.findings import Finding
 from state.journal import freeze_switch
@@ -17,6 +18,7 @@ from state.verify import database
 from state.verify.chain import Chain, check_next
 from state.verify.definitions import check_definition_texts, find_definition_differences
 from state.verify.freeze_switch import check_switch
+from state.verify.orders import check_orders
 from state.verify.schedules import check_schedules
 from state.verify.snapshots import SnapshotChecker, check_blobs
 
@@ -87,10 +89,13 @@ class _Check:
     anchors: Anchors
     progress: Callable[[int], None]
     scheduling: set[str] = field(default_factory=set)
+    ordering: set[str] = field(default_factory=set)
 
     def note_schedules(self, event: StoredEvent) -> None:
         if event.type == ScheduleAdded.__name__:
             self.scheduling.add(event.stream)
+        elif event.type == OrderAdded.__name__:
+            self.ordering.add(event.stream)
 
 
 def _check_journal(look: _Check) -> None:
@@ -115,6 +120,7 @@ def _check_journal(look: _Check) -> None:
         findings.extend(find_run_differences(look.raw.ask))
         findings.extend(find_definition_differences(look.raw.ask))
         findings.extend(check_schedules(look.store, look.scheduling))
+        findings.extend(check_orders(look.store, look.ordering))
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:

@@ -203,6 +203,7 @@ def _write_result(header: BackupHeader, settled: RestoreReport, findings: Sequen
     rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
     rows += [_build_row("run paused", key, "", "") for key in settled.runs]
     rows += [_build_row("schedule paused", schedule, "", "") for schedule in settled.schedules]
+    rows += [_build_row("standing order paused", order, "", "") for order in settled.orders]
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
     rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in findings if finding.kind != "note"]
@@ -224,6 +225,8 @@ def _write_result(header: BackupHeader, settled: RestoreReport, findings: Sequen
         say("Inputs set aside: at its start the bot tells their people to look, and to ask again if need be.\n")
     if settled.runs:
         say(f"{len(settled.runs)} runs are paused: at its start the bot asks their people whether they go on.\n")
+    if settled.orders:
+        say(f"{len(settled.orders)} standing orders are paused: at its start the bot asks their people which of them go on.\n")
     if settled.schedules:
         say(f"{len(settled.schedules)} schedules are paused: at its start the bot asks their people which of them go on.\n")
     if settled.cards:
