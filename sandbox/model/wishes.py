@@ -19,6 +19,8 @@ _SHOWN = "@shown:"
 
 _TOKEN = re.compile(rf"{HOLE}+|[^\W_](?:[\w'’.&+-]*\w)?|[^\s]")
 _DICTATED = re.compile(r"(?<!\w)(?:коммент\w*|заметк\w+|примечани\w+|задач\w+|дело|comment|note|task|todo)(?!\w)[^:]*:\s")
+_WHENEVER = re.compile(r"(?:если|когда|if|when)\s")
+"""What follows the comma is what is then to be done: one wish."""
 _CONJUNCTION = re.compile(r"(?:\s*,)?\s+(?:и|а также|а потом|затем|потом|and then|and also|and|then)\s+|\s*[;\n]\s*|[.!]\s+|,\s+")
 
 
@@ -75,6 +77,8 @@ def _of_rows(wish: Wish) -> tuple[Wish, ...]:
 
 
 def _parts(text: str) -> list[str]:
+    if _WHENEVER.match(fold(text)):
+        return [text.strip()]
     quoted = quotes(text)
     # After «комментарий: …» everything is the comment, whatever it says.
     folded, imperative = fold(text), _words("imperatives")

@@ -8,11 +8,26 @@ from functools import cache
 from sandbox.model.answers import Answer
 from sandbox.model.groups import Grouping, find_grouping
 from sandbox.model.lexicon import load
-from sandbox.model.rules import changes, creating, days, deals, documents, events, handover, lists, many, people, reminders, talk, tasks
+from sandbox.model.rules import (
+    changes,
+    creating,
+    days,
+    deals,
+    documents,
+    events,
+    handover,
+    lists,
+    many,
+    orders,
+    people,
+    reminders,
+    talk,
+    tasks,
+)
 from sandbox.model.rules.base import Follower, Handler
 from sandbox.model.wishes import Wish
 
-_THEMES = (talk, documents, events, days, deals, many, handover, reminders, tasks, creating, changes, lists, people)
+_THEMES = (talk, documents, events, days, deals, many, handover, orders, reminders, tasks, creating, changes, lists, people)
 HANDLERS: dict[str, Handler] = {name: handler for theme in _THEMES for name, handler in theme.HANDLERS.items()}
 FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **documents.FOLLOWERS, **handover.FOLLOWERS}
 
