@@ -1,0 +1,70 @@
+"""What an order proposes is a card for each record: it never writes by itself, and text of records marks it as foreign."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.effect import Provenance
+from tests.unit.features.orders.orders_kit import Bench, a_bench
+from tests.unit.spine_kit import CHAT
+
+CALL = {"method": "tasks.task.add", "params": {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["D_{record}"]}}}
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with a_bench(tmp_path) as made:
+        yield made
+
+
+async def give(bench: Bench, proposal: dict[str, Any]) -> None:
+    await bench.give({"deal": 481, "changes": "OPPORTUNITY", "propose": proposal})
+    await bench.look()
+    bench.told()
+
+
+async def change(bench: Bench, amount: int) -> None:
+    await bench.change_portal("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}})
+    await bench.look()
+
+
+async def test_a_change_leads_to_a_card_and_to_no_write(bench: Bench) -> None:
+    """Even a task, which the person could have made without a card."""
+    await give(bench, CALL)
+    before = len(bench.writes())
+    await change(bench, 777_000)
+    told = bench.told()
+    assert "card:requested:tasks.task.add" in told
+    assert len(bench.writes()) == before + 1
+    (card,) = [one for one in (await bench.world.session()).state.cards.values() if one.method == "tasks.task.add"]
+    assert card.params["fields"]["UF_CRM_TASK"] == ["D_481"]
+
+
+async def test_a_title_in_a_proposal_marks_it_as_foreign(bench: Bench) -> None:
+    """A customer may have written it; what names only the record is not marked."""
+    titled = {"method": "tasks.task.add", "params": {"fields": {"TITLE": "Позвонить: {title}", "RESPONSIBLE_ID": 7}}}
+    await give(bench, titled)
+    await change(bench, 777_000)
+    (card,) = [one for one in (await bench.world.session()).state.cards.values() if one.method == "tasks.task.add"]
+    assert Provenance.model_validate({"message": None, **(card.provenance or {})}).prose
+
+
+async def test_a_day_in_a_proposal_is_that_of_the_firing(bench: Bench) -> None:
+    """Not that of the day on which the order was given."""
+    dated = {"method": "tasks.task.add", "params": {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "DEADLINE": "@date:завтра в 10"}}}
+    await give(bench, dated)
+    await bench.until(3)
+    await change(bench, 777_000)
+    (card,) = [one for one in (await bench.world.session()).state.cards.values() if one.method == "tasks.task.add"]
+    assert card.params["fields"]["DEADLINE"].startswith("2026-11-25T10:00")
+
+
+async def test_what_the_gate_refuses_is_told_and_not_proposed(bench: Bench) -> None:
+    """A method that is closed stays closed for orders, too."""
+    await give(bench, {"method": "crm.deal.delete", "params": {"id": "{record}"}})
+    await change(bench, 777_000)
+    told = bench.told(CHAT)
+    assert any("не предлагаю" in text for text in told)
+    assert not any(text.startswith("card:") for text in told)
