@@ -35,8 +35,7 @@ from state.sql.person_rows import SEALED
 from state.sql.store import SqlStore
 from state.stored import JsonObject
 
-_NAME = "_name"
-_BY = "_by"
+_NAME, _BY = "_name", "_by"
 
 
 def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
