@@ -115,7 +115,7 @@ class OrderFirer:
         hit = OrderHit.model_validate(row.body)
         entry = list_orders(session.state).get(hit.order)
         if entry is None or entry.status == "paused" or session.now >= parse_iso(entry.until):
-            await session.commit(actor="system", inbox_done=[row.id])
+            await session.commit(actor="system", timers=_list_used_timers(row, session), inbox_done=[row.id])
             return
         case = _admit(hit.order, entry, row, session, tools, hit=hit)
         if case is None:
@@ -293,7 +293,12 @@ async def _commit(
     order: str, entry: StandingOrder, events: Sequence[Event], row: InboxRow | None, session: Session, rows: Sequence[OutboxRow]
 ) -> None:
     own = [event for event in events if hasattr(event, "order")]
-    timers = [build_timer(order, entry, own, home=session.key, now=session.now, seq=session.seq)]
-    if row is not None and row.kind == "timer" and row.body.get("kind") == OrderHit.KIND:
-        timers.append(Timer(id=str(row.body["timer"]), due_at=session.now, session=session.key, kind=OrderHit.KIND, delete=True))
+    timers = [build_timer(order, entry, own, home=session.key, now=session.now, seq=session.seq), *_list_used_timers(row, session)]
     await session.commit(*events, actor="system", outbox=rows, timers=timers, inbox_done=[row.id] if row is not None else [])
+
+
+def _list_used_timers(row: InboxRow | None, session: Session) -> list[Timer]:
+    """By which a hit was tried again: it would stay due for ever."""
+    if row is None or row.kind != "timer" or row.body.get("kind") != OrderHit.KIND:
+        return []
+    return [Timer(id=str(row.body["timer"]), due_at=session.now, session=session.key, kind=OrderHit.KIND, delete=True)]

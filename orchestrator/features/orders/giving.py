@@ -106,7 +106,11 @@ async def carry_out(order: str, deed: str, row: InboxRow, session: Session, acto
         case "pause" if entry.status == "waiting":
             event, code, button = OrderPaused(order=order, why="person", by=actor.key), "order-person-paused", "resume"
         case "resume" if entry.status == "paused":
-            due = find_due(OrderTerms.model_validate(entry.terms), session.now)
+            terms = OrderTerms.model_validate(entry.terms)
+            due = find_due(terms, session.now)
+            if terms.kind == "time" and not due:  # it would wait for nothing
+                await session.commit(actor=actor.key, outbox=_answer(row, session, Notice(code="order-past")), inbox_done=[row.id])
+                return
             event, code, button = OrderResumed(order=order, by=actor.key, due=due), "order-was-resumed", "pause"
         case "remove":
             event, code, button = OrderEnded(order=order, why="removed", by=actor.key), "order-was-removed", ""

@@ -2,9 +2,13 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
+from bitrix.errors import OutcomeUnknown
+from orchestrator.domain.standing_orders import OrderHit
+from orchestrator.features.orders.record_lines import RecordLines
 from tests.unit.features.orders.orders_kit import Bench, a_bench
 from tests.unit.spine_kit import ANNA, BORIS, VERA
 
@@ -212,3 +216,17 @@ async def test_a_record_without_a_value_does_not_end_a_condition_for_the_others(
     await bench.look()
     (text,) = bench.told()
     assert "778 000" in text
+
+
+async def test_a_hit_of_an_order_that_was_removed_meanwhile_is_not_tried_for_ever(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timer that stays due keeps the timers behind it from being found."""
+    order = await bench.give(SUM)
+    await bench.look()
+    await bench.change_portal("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 777000}})
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordLines, "load", AsyncMock(side_effect=OutcomeUnknown("the portal is away")))
+        await bench.look()
+    assert len(bench.world.sql.list_timers(OrderHit.KIND)) == 1
+    await bench.click("order", order, "remove")
+    await bench.until(0.1)
+    assert bench.world.sql.list_timers(OrderHit.KIND) == []

@@ -162,3 +162,14 @@ async def test_what_changes_in_the_portal_while_the_card_waits_does_not_draw_it_
     bench.world.clock.advance(timedelta(hours=1))
     await bench.world.work(press(shown))
     assert len(bench.orders()) == 1
+
+
+async def test_an_order_whose_moment_passed_in_its_pause_does_not_say_that_it_works(bench: Bench) -> None:
+    """It would wait for nothing until it ends."""
+    order = await bench.give({"at": "2026-11-21T18:00:00+03:00", "text": "Позвонить Ромашке"})
+    await bench.click("order", order, "pause")
+    await bench.until(0.5)
+    bench.outbox()
+    await bench.click("order", order, "resume")
+    assert [row.body["notice"]["code"] for row in bench.outbox() if row.kind == "toast"] == ["order-past"]
+    assert bench.only().status == "paused"
