@@ -201,6 +201,7 @@ gate-bulk-many = { $count } records fit, and { $limit } at most can be changed a
 gate-bulk-none = No record fits this condition
 gate-bulk-nothing = There is nothing to change. So already: { $already }, cannot be changed: { $other }
 gate-bulk-method = This is not for many records at once: records inside of Bitrix24 can be changed and added
+gate-bulk-field = This cannot be changed in many records at once: { gate-field }. Lists do not show what it holds now, so it could not be put back. Change it record by record
 gate-bulk-gone = What this change did is not known any more, or it is not over
 gate-bulk-part = The approval does not hold any more
 gate-bulk-changed = Changed while the card waited
@@ -287,6 +288,7 @@ gate-batch-delete = The batch holds a deletion: { $part }. I delete nothing in b
 gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-bulk-changed] { gate-bulk-changed }
+    [gate-bulk-field] { gate-bulk-field }
     [gate-bulk-gone] { gate-bulk-gone }
     [gate-bulk-many] { gate-bulk-many }
     [gate-bulk-method] { gate-bulk-method }

@@ -201,6 +201,7 @@ gate-bulk-many = Под условие подходит записей: { $count
 gate-bulk-none = Под это условие не подходит ни одна запись
 gate-bulk-nothing = Менять нечего. Уже так: { $already }, изменить нельзя: { $other }
 gate-bulk-method = Для многих записей сразу это действие не подходит: можно менять и создавать записи внутри Битрикс24
+gate-bulk-field = Сразу во многих записях это менять нельзя: { gate-field }. В списках не видно, что там сейчас, и прежнее не вернуть. Меняйте в каждой записи отдельно
 gate-bulk-gone = Что сделало это изменение, уже неизвестно, или оно ещё идёт
 gate-bulk-part = Одобрение больше не действует
 gate-bulk-changed = Изменилась, пока карточка ждала
@@ -287,6 +288,7 @@ gate-batch-delete = В пакете есть удаление: { $part }. Уда
 gate-batch-refused = Пакет не выполнен из-за { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-bulk-changed] { gate-bulk-changed }
+    [gate-bulk-field] { gate-bulk-field }
     [gate-bulk-gone] { gate-bulk-gone }
     [gate-bulk-many] { gate-bulk-many }
     [gate-bulk-method] { gate-bulk-method }

@@ -153,6 +153,8 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
         return _leave_out(candidate, leaf) if candidate.is_filled else leaf
     if not set(leaf.classes) <= _INSIDE and leaf.method != METHOD:
         return refuse("gate-bulk-method", method=leaf.method)
+    if not bench.is_undo and (unread := _find_unread(leaf, candidate.row)) is not None:
+        return refuse("gate-bulk-field", field=unread)
     facts = await _find_facts(leaf, candidate, bench, known)
     proposed = Effect(
         method=leaf.method,
@@ -183,6 +185,13 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
         since=_find_since(candidate) if is_update else "",
     )
     return _Judged(item=item, ask=verdict if isinstance(verdict, Ask) else None)
+
+
+def _find_unread(leaf: Call, row: JsonObject) -> str | None:
+    """A field that lists do not give: the file could not show what is replaced, notice that it moved on, or put it back."""
+    if leaf.spec.verb != "update":
+        return None
+    return next((name for name in leaf.written_fields if not fields.has_field(row, name, leaf.entity)), None)
 
 
 def _write_as_sent(candidate: Candidate, key: str) -> Candidate:

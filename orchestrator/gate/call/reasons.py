@@ -99,6 +99,7 @@ REFUSALS: dict[str, str] = {
     "gate-bulk-none": "no record fits the filter, so nothing is to be changed.",
     "gate-bulk-nothing": "none of the {count} records would change: {already} hold the values already, {other} may not be changed.",
     "gate-bulk-method": "{method} is not for many records at once: only what changes or adds records inside of the portal is.",
+    "gate-bulk-field": "{field} cannot be changed for many records at once: lists do not show what it holds; change single records.",
     "gate-bulk-gone": "what that change of many records did is not known any more, or it is not over.",
     "gate-bulk-part": "this is no part of what a person approved, or it is not any more.",
     "gate-bulk-changed": "{entity} {id} has changed since the card was made.",

@@ -1,7 +1,9 @@
 """One approval changes many records, each only as the card's file has it."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+import pytest
 
 from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
 from tests.unit.spine_kit import VERA, message, reply, step
@@ -86,3 +88,17 @@ async def test_plain_names_of_people_are_found_as_references_are(tmp_path: Path)
         card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
         (line,) = [line for line in card["preview"]["lines"] if line["name"] == "Ответственный"]
         assert (line["before"], line["after"]) == ("Борис Смирнов", "Анна Ковалёва")
+
+
+@pytest.mark.parametrize(
+    ("counted", "fields"),
+    [("deals", {"CONTACT_IDS": [2]}), ("contacts", {"PHONE": [{"VALUE": "+74950000000", "VALUE_TYPE": "WORK"}]})],
+)
+async def test_a_field_that_lists_do_not_give_is_not_changed_in_many_records(tmp_path: Path, counted: str, fields: dict[str, Any]) -> None:
+    """The file could not show what is replaced, see that it moved on, or put it back."""
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        rows = await propose(world, {"of": counted, "filter": {">ID": 0}, "fields": fields}, actor=VERA, key=VERA.key, is_refused=True)
+        assert [row.kind for row in rows if row.kind == "card"] == []
+        assert "gate-bulk-field" in str([row.body for row in rows])
+        assert firm.list_writes() == []
