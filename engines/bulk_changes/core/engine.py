@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from orchestrator.domain.bulk import PROGRESS, BulkFile, BulkItem
+from orchestrator.domain.bulk import KINDS, PROGRESS, BulkFile, BulkItem
 from orchestrator.domain.effect import CommandReport, Outcome, write_batch
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.taint import Value
@@ -28,6 +28,7 @@ _NOT_SENT: Final = "bulk-not-sent"
 _UNMET: Final = "bulk-unmet"
 _BY_PORTAL: Final = frozenset({"portal-refused", "batch-failed"})
 _MOST_NAMED: Final = 12
+_OWNERS: Final = {kind.entity: kind.owner for kind in KINDS.values()}
 
 
 def describe_file(document: object) -> tuple[str, str]:
@@ -59,8 +60,8 @@ class BulkEngine:
             for part in tallies:
                 tally.done += part.done
                 tally.left |= part.left
-        if file.notes and tally.done:
-            tally.untold = len((await _run_part(ctx, "notes", file.notes, card)).left)
+        if notes := _list_true_notes(file, tally):
+            tally.untold = len((await _run_part(ctx, "notes", notes, card)).left)
         await ctx.say(_build_reply(ctx, file, tally), key="end", message=PROGRESS)
         value = Value({"done": len(tally.done), "left": dict(tally.left)}, frozenset({"definition"}))
         return RunResult(value=value, changes=Changes(made=len(tally.done), left=len(tally.left)))
@@ -70,6 +71,14 @@ class BulkEngine:
         notice = Notice(code="bulk-progress", args={"made": made, "count": len(file.items), "left": len(tally.left)})
         stop = Action(words=("run", ctx.run.run_id, "cancel"), label=Notice(code="bulk-stop"))
         await ctx.say(Reply(notices=(notice,), actions=(stop,)), key=f"{PROGRESS}:{part}", message=PROGRESS)
+
+
+def _list_true_notes(file: BulkFile, tally: _Tally) -> list[BulkItem]:
+    """Without those to people who got none of their records after all."""
+    done = frozenset(tally.done)
+    fields = [(item.params.get("fields") or {}, _OWNERS.get(item.record.partition(":")[0], "")) for item in file.items if item.key in done]
+    owners = {str(written.get(name)) for written, name in fields}
+    return [note for note in file.notes if str(note.params.get("USER_ID")) in owners]
 
 
 async def _run_part(ctx: RunContext, node: str, items: Sequence[BulkItem], card: str) -> _Tally:

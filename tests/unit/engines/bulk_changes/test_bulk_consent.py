@@ -146,6 +146,20 @@ async def test_a_hand_over_goes_to_several_evenly_and_tells_each(tmp_path: Path)
         assert len(told) == 1  # who hands over is no other
 
 
+async def test_who_got_none_of_their_records_after_all_is_told_of_none(tmp_path: Path) -> None:
+    """All that was meant for them moved on while the card waited."""
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        handed = {"from": 7, "to": [6, 8], "what": ["deals"]}
+        card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
+        asked = {"filter": {"ASSIGNED_BY_ID": 7, "CLOSED": "N"}, "order": {"ID": "ASC"}, "select": ["ID"]}
+        for deal in (await firm.read("crm.deal.list", asked))[1::2]:
+            await firm.read("crm.deal.update", {"id": deal["ID"], "fields": {"ASSIGNED_BY_ID": 6}})
+        (done, _left) = read_end(await decide(world, card, actor=VERA, key=VERA.key))
+        assert done[1] == {"made": 10, "count": 19}
+        assert [write for write in firm.list_writes() if write.startswith("im.notify")] == []
+
+
 async def test_one_task_is_made_for_each_record_with_its_own_words(tmp_path: Path) -> None:
     add = {
         "method": "tasks.task.add",
