@@ -153,8 +153,6 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
         return _leave_out(candidate, leaf) if candidate.is_filled else leaf
     if not set(leaf.classes) <= _INSIDE and leaf.method != METHOD:
         return refuse("gate-bulk-method", method=leaf.method)
-    if not bench.is_undo and (unread := _find_unread(leaf, candidate.row)) is not None:
-        return refuse("gate-bulk-field", field=unread)
     facts = await _find_facts(leaf, candidate, bench, known)
     proposed = Effect(
         method=leaf.method,
@@ -164,6 +162,8 @@ async def _judge(candidate: Candidate, key: str, bench: _Bench, known: dict[str,
     )
     fine, verdict = evaluate(leaf, mode="full", policy=bench.deps.policy, actor=bench.actor, facts=facts, effect=proposed)
     verdict = refuse_unchanged(verdict, fine, facts)
+    if not (isinstance(verdict, Refuse) or bench.is_undo) and (unread := _find_unread(leaf, candidate.row)) is not None:
+        return refuse("gate-bulk-field", field=unread)
     name = f"{candidate.record[0]}:{candidate.record[1]}"
     if not isinstance(verdict, Refuse) and not _holds(fine, candidate.expected, candidate.row):
         verdict = refuse(CHANGED, entity=candidate.record[0], id=candidate.record[1])
