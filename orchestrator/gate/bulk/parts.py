@@ -1,15 +1,15 @@
 """Whether a batch is exactly a part of an approved file, and which of its records may not be changed any more."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.bulk import BULK, BulkItem
+from orchestrator.domain.bulk import BULK, BulkFile
 from orchestrator.domain.effect import CommandReport, Effect
 from orchestrator.gate.approve.run_approved import refuse_unchanged
 from orchestrator.gate.bulk.freeze import CHANGED, is_changed
-from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.bulk_methods import DIGEST
 from orchestrator.gate.call.modes import resolve_mode
@@ -53,7 +53,7 @@ async def check_part(
     items = {item.key: item for item in file.calls}
     if not all(leaf.key in items and items[leaf.key].essence == leaf.essence for leaf in call.leaves):
         return refuse("gate-bulk-part")
-    left = tuple(_find_left(call, items, effect, facts, actor=present, mode=mode, deps=deps))
+    left = tuple(_find_left(call, file, effect, facts, actor=present, mode=mode, deps=deps))
     return Part(card=order.confirmation_id, approved_by=approver.key, left=left)
 
 
@@ -68,8 +68,9 @@ def _read_order(row: EffectRow | None, actor: Actor) -> StoredOrder | None:
 
 
 def _find_left(
-    call: Call, items: Mapping[str, BulkItem], effect: Effect, facts: Facts, *, actor: Actor, mode: Mode, deps: GateDeps
+    call: Call, file: BulkFile, effect: Effect, facts: Facts, *, actor: Actor, mode: Mode, deps: GateDeps
 ) -> Iterator[CommandReport]:
+    items = {item.key: item for item in file.calls}
     for leaf in call.leaves:
         record = facts.records.get(leaf.targets[0]) if leaf.targets else None
         if leaf.spec.verb == "update" and is_changed(leaf, items[leaf.key], record):
@@ -80,3 +81,6 @@ def _find_left(
         verdict = refuse_unchanged(verdict, fine, facts)
         if isinstance(verdict, Refuse):
             yield CommandReport(key=leaf.key, method=leaf.method, status="not_run", error=verdict.reason.code)
+        elif isinstance(verdict, Ask) and ((verdict.four_eyes and not file.four_eyes) or (verdict.lead and not file.lead)):
+            # It needs another approval now than the one that was given: its sum has grown, or the policy is stricter.
+            yield CommandReport(key=leaf.key, method=leaf.method, status="not_run", error=CHANGED)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +12,7 @@ import pytest
 from orchestrator.domain import bulk
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.run_index import RunFilter
-from tests.unit.engines.bulk_changes.bulk_kit import Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
+from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, click, decide, find_card, find_end, propose, read_end
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row
 
 COUNT = 19
@@ -131,6 +132,23 @@ async def test_a_policy_that_refuses_the_method_by_now_ends_it(world: World) -> 
     done, left = read_end(await decide(world, card))
     assert done[1]["made"] == await count_changed(world) < COUNT
     assert (left[1]["why"], left[1]["count"]) == ("gate-policy-refuses", COUNT - done[1]["made"])
+
+
+async def test_what_needs_a_second_person_by_now_does_not_run(world: World) -> None:
+    """One approved it; since then the policy asks for two."""
+    card = find_card(await propose(world, {**CHANGE, "fields": {"OPPORTUNITY": 5000}}))
+    assert not card["four_eyes"]
+    deps = world.gate._deps
+    strict = deps.policy.model_copy(update={"four_eyes_above": Decimal(1)})
+
+    async def tighten(number: int) -> None:
+        if number == 6:
+            world.gate._deps = replace(deps, policies=SimpleNamespace(now=lambda: strict))
+
+    get_firm(world).meanwhile = tighten
+    done, left = read_end(await decide(world, card))
+    assert 0 < done[1]["made"] < done[1]["count"]
+    assert (left[1]["why"], left[1]["count"]) == ("gate-bulk-changed", done[1]["count"] - done[1]["made"])
 
 
 async def test_without_its_approver_the_rest_does_not_run(world: World) -> None:
