@@ -4,7 +4,7 @@ The rights of the person of that moment count; who has none any more is told, an
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
@@ -47,6 +47,7 @@ MOST_TRIES: Final = 18
 MOST_LISTED: Final = 30
 LATE: Final = timedelta(minutes=5)
 _MOST_OWNERS: Final = 30
+_FAULTS: Final[Mapping[str, OrderPause]] = {"closed": "closed", "failed": "failed"}
 
 
 class People(Protocol):
@@ -130,7 +131,8 @@ class OrderFirer:
         if entry is None or entry.status == "paused":
             await session.commit(actor="system", inbox_done=[row.id])
             return
-        await _pause(fault.order, entry, "closed" if fault.why == "closed" else "unclear", row, session, tools, detail=fault.detail)
+        why = _FAULTS.get(fault.why, "unclear")
+        await _pause(fault.order, entry, why, row, session, tools, detail=fault.detail)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Each attempt to handle the moment failed. Raises StoreError."""

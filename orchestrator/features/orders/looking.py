@@ -4,6 +4,7 @@ What it finds becomes inputs of the sessions of the orders. Their sources name t
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 EVERY: Final = timedelta(seconds=60)
 SKEW: Final = timedelta(minutes=2)
 """By which the portal's clock may go behind ours."""
+_MOST_TRIES: Final = 5
 _MOST_RECORDS: Final = 50
 """Of one order in one look; the others are counted."""
 
@@ -45,6 +47,8 @@ class OrderLooker:
         self._orders: dict[str, tuple[int, Mapping[str, StandingOrder]]] = {}
         self._looked_at: datetime | None = None
         self._is_urgent = False
+        self._tried: Counter[str] = Counter()
+        """By order, the looks in a row that failed."""
 
     def hurry(self) -> None:
         """The portal has told of a change."""
@@ -94,9 +98,12 @@ class OrderLooker:
         try:
             matching = await self._watch.select_matching(terms, [one.record for one in hits], actor)
         except WatchFailed as failure:
-            if failure.code == "later":
+            self._tried[order] += 1
+            if failure.code == "later" and self._tried[order] < _MOST_TRIES:
                 raise
-            return OrderFault(order=order, why=failure.code, detail=failure.text)
+            # One that fails at each look would keep the news of all others back.
+            return OrderFault(order=order, why="failed" if failure.code == "later" else failure.code, detail=failure.text)
+        del self._tried[order]
         records = [build_record(terms, one) for one in hits if one.record in matching]
         return OrderHit(order=order, records=tuple(records[:_MOST_RECORDS]), more=max(0, len(records) - _MOST_RECORDS)) if records else None
 

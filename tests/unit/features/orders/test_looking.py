@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.standing_orders import Look, OrderAdd, OrderTerms
+from orchestrator.domain.standing_orders import Look, OrderAdd, OrderTerms, WatchFailed
+from orchestrator.performers.record_watch import MirrorWatch
 from state.clock import generate_id
 from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.features.orders.orders_kit import MINUTE, Bench, a_bench
@@ -178,3 +179,21 @@ async def test_what_changed_before_the_order_was_given_is_no_news(bench: Bench) 
     bench.told()
     await bench.look()
     assert bench.told() == []
+
+
+async def test_an_order_that_cannot_be_matched_again_and_again_is_paused_and_holds_no_other_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.give({"deal": 481, "changes": "OPPORTUNITY"})
+    await bench.look()
+
+    async def fail(*_: object) -> frozenset[int]:
+        raise WatchFailed("later", "", "the worker is too slow")
+
+    monkeypatch.setattr(MirrorWatch, "select_matching", fail)
+    await bench.change_portal("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1}})
+    for _ in range(4):
+        with pytest.raises(WatchFailed):
+            await bench.look()
+    await bench.look()
+    assert (bench.only().status, bench.only().why) == ("paused", "failed")
