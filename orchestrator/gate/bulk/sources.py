@@ -158,8 +158,9 @@ def find_number(row: JsonObject) -> int:
 
 def _build_update(kind: RecordKind, row: JsonObject, values: JsonObject) -> Candidate:
     number = find_number(row)
-    params = {**kind.build_target(number), "fields": dict(values)}
-    return Candidate(method=kind.update, params=params, record=(kind.entity, number), row=row)
+    filled = {name: _fill(value, row, kind.entity) for name, value in values.items()}
+    params = {**kind.build_target(number), "fields": filled}
+    return Candidate(method=kind.update, params=params, record=(kind.entity, number), row=row, is_filled=filled != values)
 
 
 def _find_addition(method: str, deps: GateDeps) -> Method:

@@ -102,3 +102,14 @@ async def test_a_field_that_lists_do_not_give_is_not_changed_in_many_records(tmp
         assert [row.kind for row in rows if row.kind == "card"] == []
         assert "gate-bulk-field" in str([row.body for row in rows])
         assert firm.list_writes() == []
+
+
+async def test_each_record_gets_its_own_text_where_a_field_stands_in_it(tmp_path: Path) -> None:
+    titled = {"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"TITLE": "Тендер: {TITLE}"}}
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        before = {row["ID"]: row["TITLE"] for row in await firm.read("crm.deal.list", {"filter": {"CLOSED": "N", "ASSIGNED_BY_ID": 7}})}
+        card = find_card(await propose(world, titled))
+        await decide(world, card)
+        after = await firm.read("crm.deal.list", {"filter": {"CLOSED": "N", "ASSIGNED_BY_ID": 7}})
+        assert {row["ID"]: row["TITLE"] for row in after} == {number: f"Тендер: {title}" for number, title in before.items()}
