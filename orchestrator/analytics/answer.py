@@ -71,7 +71,7 @@ class AnswerBuilder:
         question, locale, clock = self.question, self.labels.locale, self.scope.clock
         columns, shaped = await self._shape(findings)
         rows = await self._build_rows(columns, shaped)
-        total = self._build_total(columns, shaped)
+        total = self._build_joined_cells(columns, shaped.total)
         notes = NoteWriter(question=question, scope=self.scope, facts=self.facts, labels=self.labels)
         return ReportAnswer(
             question=dict(question.source),
@@ -147,11 +147,6 @@ class AnswerBuilder:
             cells = self._build_joined_cells(columns, findings.rest)
             rows.append(ReportRow(labels=(label,), cells=cells, kind="rest", records=findings.rest.records))
         return rows
-
-    def _build_total(self, columns: Sequence[Column], findings: Findings) -> tuple[Cell, ...]:
-        if self.question.is_in_own_currency and findings.groups == 1 and findings.rows:  # of one currency there is a total
-            return self._build_cells(columns, findings.rows[0])
-        return self._build_joined_cells(columns, findings.total)
 
     def _build_joined_cells(self, columns: Sequence[Column], row: Found) -> tuple[Cell, ...]:
         """Of the total or the rest: sums in several currencies have none."""

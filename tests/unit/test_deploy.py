@@ -79,7 +79,7 @@ def test_the_image_holds_the_bot_and_no_secret(image: Path) -> None:
     assert Path(ran.stdout.strip()) == image / "app" / "data"
     engines = "from bot.plugins.building import load_installed_engines as load; from bot.plugins.loading import list_faults as faults; "
     ran = told([sys.executable, "-c", f"{engines}print(sorted(load().runs), list(faults()))"], cwd=image / "app")
-    assert ran.stdout.strip() == "['flow', 'scenario', 'workflow'] []", ran.stderr
+    assert ran.stdout.strip() == "['bulk_changes', 'flow', 'scenario', 'workflow'] []", ran.stderr
     assert told([sys.executable, "-m", "bot", "--help"], cwd=image / "app").returncode == 0
     names = {path.name for path in image.rglob("*")}
     assert names.isdisjoint({".env", "sandbox", "tests", ".git", "sdelka.db"})

@@ -71,13 +71,6 @@ async def test_who_has_few_records_is_named(measures: list[str], said: str, tmp_
     assert " ".join(answer.remarks) == said
 
 
-async def test_one_currency_has_a_total_in_it(tmp_path: Path) -> None:
-    desk = build_desk(tmp_path, [build_won(1, 100), build_won(2, 3, currency="USD", base=270_00)])
-    answer = await desk.answer({**_WON, "group_by": "currency", "filter": {"CURRENCY_ID": "USD"}})
-    assert answer.total[0].text == f"3{NBSP}$"
-    assert not any("итога нет" in note for note in answer.notes)
-
-
 async def test_people_without_a_task_of_the_report_are_named_or_counted(tmp_path: Path) -> None:
     tasks = [
         {

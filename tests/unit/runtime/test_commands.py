@@ -44,8 +44,8 @@ async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) ->
         ("pending", "pending", {"count": 0}),
         ("mode", "mode", {"mode": "full", "installed": "full"}),
         ("status", "status", {"mode": "full", "waiting": 0, "unknown": 0, "running": "no", "done": 0}),
-        ("quit", "unknown-command", {"commands": " ".join(f"/{name}" for name in (*COMMANDS, "ask"))}),
-        ("", "unknown-command", {"commands": " ".join(f"/{name}" for name in (*COMMANDS, "ask"))}),
+        ("quit", "unknown-command", {"commands": " ".join(f"/{name}" for name in (*COMMANDS, "orders", "ask"))}),
+        ("", "unknown-command", {"commands": " ".join(f"/{name}" for name in (*COMMANDS, "orders", "ask"))}),
     ],
 )
 async def test_what_a_command_says(world: World, name: str, code: str, args: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     for path in ROOT.iterdir():
         if path.name in CHANGED:
-            copytree(path, folder / path.name, ignore=ignore_patterns("__pycache__", "corpus", "dialogues", "pictures"))
+            copytree(path, folder / path.name, ignore=ignore_patterns("__pycache__", "corpus", "dialogues"))
         elif not path.name.startswith("."):
             (folder / path.name).symlink_to(path)
     assert len(list(change_program(folder))) == 5
