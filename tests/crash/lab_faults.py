@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from orchestrator.gate import gate
 from orchestrator.gate.approve import confirmations, run_approved
+from orchestrator.gate.call.kept_files import KeptFiles
 from orchestrator.gate.call.ports import Reconciled, Unknown
 from orchestrator.gate.call.serialization import StoredOrder, decode_call
 from orchestrator.gate.execute import executor
@@ -30,7 +31,7 @@ def intent_after_send() -> None:
     async def write(order: Any, performer: Any, ledger: Any) -> Any:
         performed = await performer.execute(order.call)
         await executor._store_intent(order, ledger)
-        await executor._store_outcome(order, performed, ledger, seconds=0.0)
+        await executor._store_outcome(order, performed, ledger, seconds=0.0, kept=KeptFiles())
         return executor._build_outcome(order, performed)
 
     executor._run_call = write
@@ -83,7 +84,7 @@ def recovery_resends() -> None:
             performed = await performers[call.kind].execute(call)
             stored = StoredOrder.from_data(row.call)
             order = run_approved.build_order(row.effect_id, stored, call, approved_by="", before=stored.before)
-            await executor._store_outcome(order, performed, ledger, seconds=0.0)
+            await executor._store_outcome(order, performed, ledger, seconds=0.0, kept=KeptFiles())
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]
