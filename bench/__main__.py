@@ -6,7 +6,6 @@ Absolute bars are scaled by how quick the machine is (`bench.calibration`); the 
 import argparse
 import asyncio
 import datetime as dt
-import json
 import os
 import platform
 import sys
@@ -69,14 +68,13 @@ BENCHES = {
     "pictures": picture_benches,
 }
 Bench = Callable[[], Awaitable[list[dict[str, Any]]]]
-RESULTS = Path(__file__).parent / "results.jsonl"
 
 
 def main() -> int:
     """Run the chosen benches and print what they say."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--only", choices=sorted(BENCHES))
-    parser.add_argument("--page", type=Path, help="write the rows there as well, as Markdown; those of other groups as measured last")
+    parser.add_argument("--page", type=Path, help="write the rows there as well, as Markdown; it keeps its other groups")
     arguments = parser.parse_args()
     chosen = arguments.only
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
@@ -90,15 +88,12 @@ def main() -> int:
             measured = asyncio.run(_run_bench(name, bench))
             calibration.take_samples()
             rows.extend({**judge_row(row, calibration.factor), "machine": machine, "day": day, "bench": name} for row in measured)
-    kept = _put_in_order([*(row for row in _read_earlier() if chosen and row["bench"] != chosen), *rows])
-    with RESULTS.open("w", encoding="utf-8") as out:
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
     print(f"{'name':46} {'value':>8} {'unit':5} {'bar':>18} {'holds':5} beside it")
     for row in rows:
         holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
         print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {format_bar(row):>18} {holds:5} {row.get('versus', '')}")
     if arguments.page is not None:
-        write_page(kept, arguments.page)
+        write_page(rows, arguments.page, list(BENCHES))
     return 0
 
 
@@ -111,18 +106,6 @@ async def _run_bench(name: str, bench: Bench) -> list[dict[str, Any]]:
         return [
             {"name": f"{name} broke off", "value": 0, "unit": "", "bar": "", "holds": False, "versus": f"{type(error).__name__}: {error}"}
         ]
-
-
-def _read_earlier() -> list[dict[str, Any]]:
-    """What stands in the file; measuring one group anew leaves the others. Rows of a group that is no longer measured are forgotten."""
-    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
-    return [row for row in map(json.loads, lines) if row.get("bench") in BENCHES and "day" in row]
-
-
-def _put_in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The groups in the order in which a whole run measures them."""
-    places = {name: place for place, name in enumerate(BENCHES)}
-    return sorted(rows, key=lambda row: places[row["bench"]])
 
 
 if __name__ == "__main__":

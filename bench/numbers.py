@@ -1,5 +1,7 @@
 """What the mirror asks of a portal with 50,000 deals, 240,000 moves: requests, its share of the time budget, who waits beside it.
 
+Then how long reports over all of that take, and how long the loop waits meanwhile.
+
 The portal limits requests as the standard plan does. A batch takes 430 ms, a page of deals 0.1 s and one of the history 0.11 s of the
 method's 480 s; these are given back after one minute instead of ten, so that the whole history takes minutes.
 """
@@ -19,6 +21,7 @@ from typing import Any, Final
 
 import httpx
 
+from bench.reports import measure_reports
 from bench.servers import started
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
@@ -49,7 +52,9 @@ async def number_benches() -> list[Row]:
         stack.callback(world.keeper.close)
         for name, values in (("limits", LIMITS), ("latency", LATENCY)):
             (await http.post(f"/sandbox/{name}", json=values)).raise_for_status()
-        return [*await _load(world), *await _refresh(world)]
+        loaded = await _load(world)
+        reports = await measure_reports(world.keeper.file.path)
+        return [*loaded, *reports, *await _refresh(world)]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Writes the rows of `make bench` as a page of the documentation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from bench.calibration import REFERENCE_MACHINE, format_bar
 
+_SECTION: Final = "\n## "
 _HOLDS: Final = {True: "yes", False: "**no**", None: ""}
 _HEAD: Final = f"""# What was measured
 
@@ -22,13 +23,27 @@ Written by `make bench PAGE=docs/measured.md`. Nothing here is typed by hand, an
 """
 
 
-def write_page(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write the rows, in their order, as one table for each group; `rows` say the `bench`, `day` and `machine` of their group."""
-    parts = [_HEAD]
-    for (name, day, machine), group in groupby(rows, key=lambda row: (str(row["bench"]), str(row["day"]), str(row["machine"]))):
-        head = f"\n## {name}\n\nMeasured {day} on {machine}.\n\n| what | measured | bar | hold | beside it |\n|---|---|---|---|---|\n"
-        parts.append(head + "".join(_list_lines(group)))
-    path.write_text("".join(parts), encoding="utf-8")
+def write_page(rows: list[dict[str, Any]], path: Path, order: Sequence[str]) -> None:
+    """Write each group of `rows` as a table; the page keeps its other groups of `order`. `rows` say their group, day and machine."""
+    sections = _read_sections(path) | {name: _write_section(name, list(group)) for name, group in groupby(rows, key=_name_group)}
+    path.write_text(_HEAD + "".join(sections[name] for name in order if name in sections), encoding="utf-8")
+
+
+def _name_group(row: dict[str, Any]) -> str:
+    return str(row["bench"])
+
+
+def _read_sections(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    _, *sections = path.read_text(encoding="utf-8").split(_SECTION)
+    return {text.partition("\n")[0]: _SECTION + text.rstrip("\n") + "\n" for text in sections}
+
+
+def _write_section(name: str, rows: list[dict[str, Any]]) -> str:
+    day, machine = rows[0]["day"], rows[0]["machine"]
+    head = f"{_SECTION}{name}\n\nMeasured {day} on {machine}.\n\n| what | measured | bar | hold | beside it |\n|---|---|---|---|---|\n"
+    return head + "".join(_list_lines(rows))
 
 
 def _list_lines(rows: Iterable[dict[str, Any]]) -> Iterable[str]:

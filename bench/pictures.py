@@ -21,7 +21,7 @@ async def picture_benches() -> list[dict[str, Any]]:
     drawn: list[float] = []
     made: list[float] = []
     lags: list[float] = []
-    beating = asyncio.create_task(_beat(lags))
+    beating = asyncio.create_task(beat(lags))
     try:
         begun = time.perf_counter()
         await asyncio.to_thread(worker.render_png, draw_svg(answers[0], tr))
@@ -38,26 +38,26 @@ async def picture_benches() -> list[dict[str, Any]]:
         beating.cancel()
         worker.close()
     return [
-        _row("picture of a report: its SVG, p95", _find_quantile(drawn, 0.95), 10, f"{len(answers)} pictures"),
+        _row("picture of a report: its SVG, p95", find_quantile(drawn, 0.95), 10, f"{len(answers)} pictures"),
         _row(
             "picture of a report: PNG in the worker, median",
-            _find_quantile(made, 0.5),
+            find_quantile(made, 0.5),
             150,
-            f"p95 {1000 * _find_quantile(made, 0.95):.0f} ms",
+            f"p95 {1000 * find_quantile(made, 0.95):.0f} ms",
         ),
         _row("the first picture, with the start of its worker", first, 1000, ""),
-        _row("lag of the loop while pictures are made, p99", _find_quantile(lags, 0.99), 10, f"largest {1000 * max(lags):.0f} ms"),
+        _row("lag of the loop while pictures are made, p99", find_quantile(lags, 0.99), 10, f"largest {1000 * max(lags):.0f} ms"),
     ]
 
 
-async def _beat(lags: list[float]) -> None:
+async def beat(lags: list[float]) -> None:
     while True:
         begun = time.perf_counter()
         await asyncio.sleep(_BEAT)
         lags.append(time.perf_counter() - begun - _BEAT)
 
 
-def _find_quantile(numbers: list[float], share: float) -> float:
+def find_quantile(numbers: list[float], share: float) -> float:
     return sorted(numbers)[min(int(len(numbers) * share), len(numbers) - 1)]
 
 
