@@ -146,10 +146,9 @@ class _Builder:
         offsets = list_offsets(self.scope.clock.zone, _FIRST_YEAR, self.scope.clock.now.year + 2)
         if len({offset for _, offset in offsets}) == 1:
             return f"({column} + {offsets[0][1]:d})"
-        cases = " ".join(
-            f"WHEN {column} < {second:d} THEN {offset:d}" for (second, _), (_, offset) in zip(offsets[1:], offsets, strict=False)
-        )
-        return f"({column} + CASE {cases} ELSE {offsets[-1][1]:d} END)"
+        # The latest first: nearly all moments are of these years, and each row is compared until one fits.
+        cases = " ".join(f"WHEN {column} >= {second:d} THEN {offset:d}" for second, offset in reversed(offsets[1:]))
+        return f"({column} + CASE {cases} ELSE {offsets[0][1]:d} END)"
 
     def build_join(self) -> str:
         """A record with several values of a list field stands in the group of each."""
@@ -200,6 +199,8 @@ def _build_moment_key(unit: TimeUnit, local: str) -> str:
             return f"strftime('%H', {local}, 'unixepoch')"
         case "weekday":
             return f"(({local} / 86400 + 3) % 7 + 1)"
+        case "week":
+            return f"date((({local} / 86400 + 3) / 7 * 7 - 3) * 86400, 'unixepoch')"
         case _:
             return _build_day_key(unit, f"date({local}, 'unixepoch')") if unit != "day" else f"date({local}, 'unixepoch')"
 
@@ -307,8 +308,8 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
     else:
         unit = question.at_unit or "day"
         if question.stretch is not None and question.stretch.start is not None:
-            # What ended before the first moment counts at none of them.
-            conditions.append(f"(m.left IS NULL OR m.left >= {builder.bind(int(question.stretch.start.timestamp()))})")
+            # What ended before the first moment counts at none of them. The sign keeps SQLite from its index, as most rows fit.
+            conditions.append(f"(m.left IS NULL OR +m.left >= {builder.bind(int(question.stretch.start.timestamp()))})")
         day = _build_moment_key(unit, builder.build_local(column))
     grouped = ", ".join(map(str, range(1, len(keys) + 2)))
     sql = (
