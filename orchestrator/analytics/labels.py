@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.findings import Found
 from orchestrator.analytics.formatting import format_date, format_month
-from orchestrator.analytics.question import Condition, Group, Question
+from orchestrator.analytics.question import Condition, Group, Operator, Question
 from orchestrator.analytics.stretches import find_days
 from orchestrator.analytics.vocabulary import PAST, STRETCHES, TimeUnit
 from orchestrator.analytics.words import find_words, say
@@ -17,6 +17,13 @@ from orchestrator.language.text import Locale, format_number, to_visible_line
 
 _LONGEST: Final = 120
 _NUMBERED: Final = frozenset({"person", "author", "department", "company", "funnel"})
+_BOUNDS: Final[Mapping[Operator, tuple[str, str]]] = {
+    "<": ("less", "before"),
+    "<=": ("at_most", "not_after"),
+    ">": ("more", "after"),
+    ">=": ("at_least", "not_before"),
+}
+"""Words of a bound: of a number, and of a time."""
 _FIELD_DIMENSIONS: Final[Mapping[str, str]] = {
     "ASSIGNED_BY_ID": "person",
     "RESPONSIBLE_ID": "person",
@@ -129,7 +136,7 @@ class Labels:
         return labels
 
     async def describe_condition(self, question: Question, condition: Condition) -> str:
-        """«Источник: сайт, реклама», «Сумма > 1 000 000»."""
+        """«Источник: сайт, реклама», «Сумма больше 1 000 000», «Создано раньше 31 октября»."""
         code = _FIELD_DIMENSIONS.get(condition.code.upper(), condition.code.lower())
         words = find_words("dimensions", self.locale)
         title = (
@@ -143,8 +150,10 @@ class Labels:
         if condition.operator == "not_in":
             without = say("answer", "excluding", self.locale, values=", ".join(values))
             return without if code in _NUMBERED else f"{title}: {without}"
-        sign = "" if condition.operator in {"in", "not_in"} else f" {condition.operator} "
-        return f"{title}{sign or ': '}{', '.join(values)}"
+        if condition.operator == "in":
+            return f"{title}: {', '.join(values)}"
+        in_time = condition.field.kind in {"moment", "day"}
+        return f"{title} {say('answer', _BOUNDS[condition.operator][in_time], self.locale, value=', '.join(values))}"
 
     async def _name_values(self, question: Question, code: str, condition: Condition) -> list[str]:
         empty = say("answer", "empty", self.locale)

@@ -102,3 +102,17 @@ async def test_a_repeat_customer_bought_before_this_deal_closed(tmp_path: Path) 
     assert await desk.list_records({"of": "deals", "where": "repeat"}) == (4, 2)
     answer = await desk.answer({"of": "deals", "group_by": "customer", "measures": ["count"]}, build_asker(sees=frozenset({7})))
     assert {row.labels[0]: row.records for row in answer.rows} == {"новые": 3, "повторные": 2, "без компании": 1}
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ({"<MOVED_TIME": "2026-10-31"}, "стадия изменена раньше 31 октября 2026"),
+        ({">=DATE_CREATE": "2026-10-31"}, "создано не раньше 31 октября 2026"),
+        ({">OPPORTUNITY": 1000}, "сумма больше 1\xa0000"),
+        ({"<=PROBABILITY": 50}, "вероятность не больше 50"),
+    ],
+)
+async def test_a_bound_is_told_in_words(condition: dict[str, Any], words: str, tmp_path: Path) -> None:
+    desk = build_desk(tmp_path, [build_deal(1)])
+    assert (await desk.answer({"of": "deals", "filter": condition})).filter_text == words
