@@ -22,6 +22,8 @@ _BEGINNINGS: Final = tuple(_WORDS.read_words("beginnings"))
 _TELLING: Final = frozenset(_WORDS.read_words("telling"))
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!…])\s+|\n+")
+_SHORTENED: Final = frozenset(word for kind in ("open", "closing") for word in load_lexicon("documents").read_words("abbreviations", kind))
+"""Words such as «шт.», whose full stop ends no sentence."""
 _QUOTED_OR_ADDRESS: Final = re.compile(
     r"«[^«»\n]{1,300}»|“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|[\w.%+-]{1,64}@[\w.-]{1,190}\w|\w{2,9}://[^\s()<>]{1,300}"
 )
@@ -39,7 +41,7 @@ def drop_restatements(text: str, known: Iterable[str]) -> str:
     parts = [fold(part) for part in known]
     words = frozenset().union(*map(_split_folded, parts))
     masked = _mask_known_values(text, parts)
-    pieces = _split_sentences(masked)
+    pieces = _split_sentences(text)
     new = [number for number, place in enumerate(pieces) if _says_more(masked[place], words)]
     if not new:
         return ""
@@ -67,8 +69,14 @@ def _join_words(text: str) -> str:
 
 
 def _split_sentences(text: str) -> Sequence[slice]:
-    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    ends = [found.end() for found in _SENTENCE_END.finditer(text) if not _is_shortened(text, found)]
     return [slice(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
+
+
+def _is_shortened(text: str, end: re.Match[str]) -> bool:
+    """In doubt nothing is cut there."""
+    before = text[: end.start()]
+    return "\n" not in end[0] and before.endswith(".") and fold(before.split()[-1]).strip('(«"').removesuffix(".") in _SHORTENED
 
 
 def _split_folded(text: str) -> list[str]:

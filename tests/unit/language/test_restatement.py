@@ -102,3 +102,17 @@ def test_a_new_sentence_keeps_the_one_that_names_what_it_speaks_of(text: str, le
 def test_a_denial_in_the_request_makes_no_denial_known() -> None:
     """«Не» always says something, whoever wrote it first."""
     assert drop_restatements("Не поднял сумму.", ("не забудь поднять сумму",)) == "Не поднял сумму."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Добавляю в «Стройинвест: фасад» 7 шт. «Светильник» по 1000 ₽.",
+        "Добавляю в «Стройинвест: фасад» 7 упак. «Светильник» по 1000 ₽.",
+        "Встреча на ул. Мира, 5.",
+    ],
+)
+def test_a_sentence_is_not_cut_at_a_shortened_word_or_a_known_name(text: str) -> None:
+    """«… 20 шт. «Светильник»» stood without its price."""
+    known = ("впиши в фасад светильники по 1000 рублей, встреча мира 5", "Стройинвест: фасад", "Светильник", "1 000 ₽")
+    assert drop_restatements(text, known) == text
