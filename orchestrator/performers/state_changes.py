@@ -7,6 +7,7 @@ from bitrix.catalogue.names import CRM
 from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
+from orchestrator.gate.call.targets import PRODUCT_ROW, as_id, find_entity_by_code, find_row_owner
 from state.events.calls import StateChanges
 from state.stored import JsonObject
 
@@ -22,14 +23,20 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 
 
 def build_changes(call: Call, result: object, total: int | None = None) -> StateChanges:
-    """A single record, also the only one of a list, becomes the current one of its kind; after other lists there is none."""
+    """A single record, also the only one of a list, becomes the current one of its kind; after other lists there is none.
+
+    Its product rows and links are part of a record; comments and activities are not, `done` names the record on which they stand.
+    """
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
     entity = find_entity(call)
     number = _find_record_id(call, result, entity)
+    owner = _find_owner(call, result)
     objects: dict[str, int | None] = {}
     links: dict[str, list[str]] = {}
-    if entity in _CURRENT and number and call.spec.verb in {"get", "add", "update"}:
+    if (record := _find_whole(call, owner)) is not None and record[0] in _CURRENT:
+        objects[_CURRENT[record[0]]] = record[1]
+    elif entity in _CURRENT and number and call.spec.verb in {"get", "add", "update"}:
         objects[_CURRENT[entity]] = number
         if call.spec.verb == "get":
             _add_links(objects, links, entity, number, _extract_record(result))
@@ -38,7 +45,28 @@ def build_changes(call: Call, result: object, total: int | None = None) -> State
         objects[_CURRENT[entity]] = _find_new_id(row) if row else None
         if row and objects[_CURRENT[entity]]:
             _add_links(objects, links, entity, objects[_CURRENT[entity]] or 0, row)
-    return StateChanges(objects=objects, links=links, done=_describe_done(call, result, total, entity, number))
+    return StateChanges(objects=objects, links=links, done=_describe_done(call, result, total, (entity, number), owner))
+
+
+def _find_owner(call: Call, result: object) -> Target | None:
+    """The record on which the call's activity, comment or product row stands; None if the call is about the record itself."""
+    place = next((target for target in call.targets if target[0] != call.entity), None)
+    if place is not None or call.lookup is None or not call.targets or call.targets[0][0] in _CURRENT:
+        return place
+    if call.entity == PRODUCT_ROW:
+        return find_row_owner(call.targets[0], _extract_record(result), call.lookup.catalogue)
+    number, kind = as_id(call.params.get("ownerId")), str(call.params.get("ownerTypeId") or "").lower()
+    name = find_entity_by_code(kind, call.lookup.catalogue) if kind else ""
+    return (name, number) if name and number is not None else None
+
+
+def _find_whole(call: Call, owner: Target | None) -> Target | None:
+    """Of a change of rows or links, the record that they are part of."""
+    if call.reads_only:
+        return None
+    if call.spec.replaces:
+        return next(iter(call.targets), None)
+    return owner if call.entity == PRODUCT_ROW else None
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
@@ -84,7 +112,7 @@ def find_created_record(call: Call, result: object) -> Target | None:
 
 def _extract_record(result: object) -> JsonObject:
     if isinstance(result, Mapping):
-        return next((inner for inner in (result.get("item"), result.get("task")) if isinstance(inner, Mapping)), result)
+        return next((inner for inner in map(result.get, ("item", "task", "productRow")) if isinstance(inner, Mapping)), result)
     return {}
 
 
@@ -126,10 +154,12 @@ def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], enti
         links[f"{entity}:{number}"] = linked
 
 
-def _describe_done(call: Call, result: object, total: int | None, entity: str, number: int | None) -> str:
+def _describe_done(call: Call, result: object, total: int | None, record: tuple[str, int | None], owner: Target | None) -> str:
     if call.reads_only:
         return f"{call.method}: {total if total is not None else _count(result)}" if call.spec.verb == "list" else ""
-    return f"{call.method} {entity} {number}" if number else call.method
+    entity, number = record
+    place = f" of {owner[0]}:{owner[1]}" if owner is not None else ""
+    return f"{call.method} {entity} {number}{place}" if number else f"{call.method}{place}"
 
 
 def _count(result: object) -> int:

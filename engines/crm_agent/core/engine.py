@@ -229,7 +229,7 @@ class _Turn:
     def _add_observation(self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[ObservationLine]) -> None:
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
-        lines = [format_line(number, one.step.method, line, one.taken) for number, (one, line) in pairs]
+        lines = [format_line(number, one.step, line, one.taken) for number, (one, line) in pairs]
         decided = iteration == self._ctx.told_iterations
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 

@@ -1,9 +1,11 @@
 """What the model is told of the steps of its plan."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from engines.crm_agent.core.setbacks import WITHDRAWN
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
 
@@ -28,9 +30,18 @@ class ObservationLine:
         return self.status == "ok" or self.is_denied or (self.notice is not None and self.notice.code in WITHDRAWN)
 
 
-def format_line(number: int, method: str, line: ObservationLine, taken: JsonObject) -> JsonObject:
-    """With what its days and names were taken for, so that the answer can name these."""
-    return {"step": number, "method": method, "status": line.status, **line.told, **taken}
+_OF_FORM: Final = frozenset({"select", "order", "start"})
+
+
+def format_line(number: int, step: Step, line: ObservationLine, taken: JsonObject) -> JsonObject:
+    """With what its days and names were taken for, so that the answer can name these.
+
+    Rows say themselves of which record they are; without any, the parameters as sent do.
+    """
+    is_empty = line.told.get("total") == 0 and "rows" not in line.told and "." in step.method
+    asked = {name: value for name, value in step.params.items() if name not in _OF_FORM} if is_empty else {}
+    sent = {"sent": asked} if asked else {}
+    return {"step": number, "method": step.method, "status": line.status, **line.told, **sent, **taken}
 
 
 def build_skipped_line() -> ObservationLine:

@@ -6,10 +6,11 @@ import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.effect import Outcome
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import Call, Lookup
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_changes, find_created_target
 from state.model.session_state import AgentState
+from tests.unit.gate.gate_kit import catalogue
 from tests.unit.spine_kit import VERA, World, effect, reply, step
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_portal import says
@@ -84,7 +85,7 @@ async def test_done_holds_what_was_done_with_its_time_and_records(world: World) 
     assert [item["description"] for item in found.done] == [
         "crm.deal.list: 3",
         "crm.deal.update deal 481",
-        "crm.timeline.comment.add comment 9001",
+        "crm.timeline.comment.add comment 9001 of deal:481",
         "crm.timeline.comment.list: 1",
     ]
     assert found.done[1]["object_ids"] == {"current_deal_id": 481}
@@ -165,3 +166,50 @@ async def test_the_new_state_is_stored_and_read_back(world: World) -> None:
     assert again.state == session.state
     assert again.state.agent.objects["current_task_id"] == 9001
     assert isinstance(await world.submit(again, effect("crm.deal.get", {"id": 481})), Outcome)
+
+
+_ROW = {"productRow": {"id": 264, "ownerId": 419, "ownerType": "D"}}
+
+
+@pytest.mark.req("S004-X5")
+@pytest.mark.parametrize(
+    ("method", "params", "result", "deal"),
+    [
+        ("crm.item.productrow.add", {"fields": {"ownerType": "D", "ownerId": 419, "price": 1}}, _ROW, 419),
+        ("crm.item.productrow.update", {"id": 264, "fields": {"price": 1}}, _ROW, 419),
+        ("crm.item.productrow.set", {"ownerType": "D", "ownerId": 419, "productRows": []}, {"productRows": []}, 419),
+        ("crm.deal.productrows.set", {"id": 419, "rows": []}, True, 419),
+        ("crm.deal.contact.add", {"id": 419, "fields": {"CONTACT_ID": 5}}, True, 419),
+        ("crm.deal.contact.items.set", {"id": 419, "items": [{"CONTACT_ID": 5}]}, True, 419),
+        ("crm.item.productrow.list", {"filter": {"=ownerType": "D", "=ownerId": 419}}, {"productRows": [{"id": 264}]}, None),
+        ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 419, "deadline": "x"}, {"id": 1503}, None),
+        ("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 419, "COMMENT": "x"}}, 99, None),
+    ],
+)
+def test_rows_and_links_are_part_of_a_deal_and_its_notes_are_not(
+    method: str, params: dict[str, Any], result: Any, deal: int | None
+) -> None:
+    changes = build_changes(_build_call(method, params), result)
+    assert changes.objects.get("current_deal_id") == deal
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "result", "done"),
+    [
+        ("crm.activity.todo.updateDeadline", {"id": 1503, "ownerTypeId": 2, "ownerId": 412, "value": "x"}, {"id": 1503}, "activity 1503 of deal:412"),
+        ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 412, "deadline": "x"}, {"id": 1503}, "activity 1503 of deal:412"),
+        ("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 412, "COMMENT": "x"}}, 99, "comment 99 of deal:412"),
+        ("crm.item.productrow.add", {"fields": {"ownerType": "D", "ownerId": 412, "price": 1}}, _ROW, "productrow 264 of deal:412"),
+        ("task.commentitem.add", {"TASKID": 8019, "FIELDS": {"POST_MESSAGE": "x"}}, 7, "comment 7 of task:8019"),
+        ("crm.deal.update", {"id": 412, "fields": {"TITLE": "x"}}, True, "deal 412"),
+    ],
+)  # fmt: skip
+def test_done_names_the_record_on_which_something_stands(method: str, params: dict[str, Any], result: Any, done: str) -> None:
+    """After a call was moved, the deal that «там» means had to be read again."""
+    assert build_changes(_build_call(method, params), result).done == f"{method} {done}"
+
+
+def _build_call(method: str, params: dict[str, Any]) -> Call:
+    spec = catalogue().find(method)
+    assert spec is not None
+    return Call.from_lookup(Lookup(spec=spec, params=params, catalogue=catalogue()), portal="", key="")
