@@ -55,6 +55,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-class-delete": "classes",
     "gate-class-unlink": "classes",
     "gate-class-config": "classes",
+    "gate-sum-by-rows": "classes",
     "gate-class-money": "classes",
     "gate-class-outward": "classes",
     "gate-http-outward": "classes",

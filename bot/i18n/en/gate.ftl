@@ -460,6 +460,7 @@ gate-mongo-many = { $count ->
 gate-class-delete = This cannot be undone
 gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
+gate-sum-by-rows = The amount was entered by hand, and now Bitrix24 will compute it from the products: the former amount is lost
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
 gate-http-outward = Data will go to another site
@@ -549,6 +550,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
     [gate-class-unlink] { gate-class-unlink }
+    [gate-sum-by-rows] { gate-sum-by-rows }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-http-outward] { gate-http-outward }

@@ -475,6 +475,7 @@ gate-mongo-many = { $count ->
 gate-class-delete = Это нельзя отменить
 gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
+gate-sum-by-rows = Сумму ввели вручную, а теперь её посчитает Битрикс24 по товарам: прежняя сумма пропадёт
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
 gate-http-outward = Данные уйдут на другой сайт
@@ -569,6 +570,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
     [gate-class-unlink] { gate-class-unlink }
+    [gate-sum-by-rows] { gate-sum-by-rows }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-http-outward] { gate-http-outward }

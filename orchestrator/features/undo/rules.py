@@ -92,7 +92,7 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
     targets = tuple(part.target for part in parts)
     if len(calls) == 1:
         return RestoreCall(method=calls[0][0], params=calls[0][1], targets=targets)
-    return _build_batch(calls, targets, chained=len(parts) == 1)
+    return _build_batch(calls, targets, chained=len(parts) == 1 or any(part.is_consequence for part in parts))
 
 
 def _build_batch(calls: Sequence[tuple[str, dict[str, object]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:

@@ -10,7 +10,7 @@ from bitrix.catalogue.names import is_custom_field
 from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import fields
+from orchestrator.gate.call import fields, replaced_lists
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
@@ -48,6 +48,9 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
     """The reasons why this call needs a confirmation (S004-29, S004-37, S004-76)."""
     if call.reads_only:
         return
+    record = find_current_record(call, facts)
+    if replaced_lists.replaces_sum(replaced_lists.find_list_change(call, record), record):
+        yield ask("gate-sum-by-rows")
     yield from _collect_class_reasons(call)
     if call.spec.asks:
         yield ask("gate-critical-action", method=call.method)

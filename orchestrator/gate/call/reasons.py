@@ -134,6 +134,7 @@ ASKS: dict[str, str] = {
     "gate-class-delete": "{method} cannot be undone.",
     "gate-class-unlink": "{method} unlinks everything at once.",
     "gate-class-config": "{method} changes the configuration of the portal.",
+    "gate-sum-by-rows": "the sum was entered by hand; the portal will compute it from the product rows, and the former sum is lost.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
     "gate-http-outward": "{method} sends data to another host.",

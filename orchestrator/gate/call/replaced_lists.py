@@ -238,6 +238,14 @@ def sets_sum(record: JsonObject | None) -> bool:
     return record is not None and fields.find_value(record, "IS_MANUAL_OPPORTUNITY") not in ("Y", "1", True)
 
 
+def replaces_sum(change: ListChange | None, record: JsonObject | None) -> bool:
+    """The record's sum was given without product rows, and the portal will compute another one from the first rows."""
+    if change is None or change.kind != "products" or change.old is None or change.old or not change.new or not sets_sum(record):
+        return False
+    present = fields.parse_number(fields.find_value(record or {}, "OPPORTUNITY"))
+    return bool(present) and present != sum_rows(change.new)
+
+
 def find_row_value(row: JsonObject, key: str) -> object:
     return next((value for name, value in row.items() if to_key(name) == key), None)
 

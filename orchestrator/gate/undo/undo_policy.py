@@ -21,8 +21,9 @@ from orchestrator.gate.call.permissions import Approvers, apply_owners, may_touc
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import HANDS_AWAY
-from orchestrator.gate.call.replaced_lists import find_list, is_restorable, sets_sum, sum_rows
+from orchestrator.gate.call.replaced_lists import find_list, find_list_change, is_restorable, sets_sum, sum_rows
 from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
+from orchestrator.gate.call.targets import PRODUCT_ROW
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.clock import format_iso, parse_iso
 from state.journal.store import EffectRow
@@ -65,6 +66,8 @@ class UndoPart:
     undo: Method
     unchanged: frozenset[str] = field(default_factory=frozenset)
     files: RecordFiles = field(default_factory=dict)
+    is_consequence: bool = False
+    """The portal did it because of the part behind it, and it is taken back only after that one."""
 
 
 def find_completed(source: EffectRow | Card) -> CompletedCall | None:
@@ -192,7 +195,10 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
         part = _build_part(leaf, done, policy=policy, catalogue=catalogue)
         if isinstance(part, Notice):
             return part
-        undo_parts.append(part)
+        sum_part = _build_sum_part(leaf, done, catalogue) if part.undo.entity == PRODUCT_ROW and leaf.spec.changes_one else None
+        if isinstance(sum_part, Notice):
+            return sum_part
+        undo_parts += [part] if sum_part is None else [sum_part, part]
     if len({part.target for part in undo_parts}) < len(undo_parts):
         return Notice(code="undo-same-record")
     return tuple(undo_parts)
@@ -277,12 +283,30 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
 
     If `done` comes from a card, the record's number is not known and is 0.
     """
-    if undo.verb != "delete" or undo.entity != call.entity or call.key or "M" in undo.classes or not _is_addressed_alone(call, undo):
+    moves_money = "M" in undo.classes and undo.entity != PRODUCT_ROW
+    if undo.verb != "delete" or undo.entity != call.entity or call.key or moves_money or not _is_addressed_alone(call, undo):
         return Notice(code="undo-none")
     if policy.is_listed(policy.refuse_methods, undo.name):
         return Notice(code="undo-add-closed")
     kind, _, number = done.created.rpartition(":")
     return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def _build_sum_part(call: Call, done: CompletedCall, catalogue: Catalogue) -> UndoPart | Notice | None:
+    """None if the record's sum follows from its product rows, or stays. A sum without rows is written back, since the portal keeps it."""
+    target = call.targets[0]
+    old = done.before.get(f"{target[0]}:{target[1]}") or {}
+    change, was = find_list_change(call, old), fields.parse_number(fields.find_value(old, "OPPORTUNITY"))
+    if change is None or change.old is None:
+        return Notice(code="undo-none")
+    if not sets_sum(old) or was is None or was == sum_rows(change.old):
+        return None
+    update, total = catalogue.find(f"crm.{target[0]}.update"), sum_rows(change.new)
+    if change.old or update is None or total is None:
+        return Notice(code="undo-sum")
+    params = {update.target[0]: target[1], update.fields_at: {"OPPORTUNITY": f"{total:f}"}}
+    implied = Call.from_lookup(Lookup(spec=update, params=params, catalogue=catalogue), portal="", key="")
+    return UndoPart(call=implied, target=target, old=old, undo=update, is_consequence=True)
 
 
 def _is_addressed_alone(call: Call, undo: Method) -> bool:

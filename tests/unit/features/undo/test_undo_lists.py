@@ -140,3 +140,58 @@ async def test_an_empty_list_is_not_promised_back(sandbox: World) -> None:
         wish("crm.deal.productrows.set", {"id": DEAL, "rows": [OTHER]}),
     ):
         assert not await offered(sandbox, await done(sandbox, what, actor=VERA))
+
+
+ADDED = {"ownerType": "D", "ownerId": DEAL, "productName": "Кабель", "price": 12.5, "quantity": 10}
+
+
+async def test_a_sum_that_the_first_row_replaced_comes_back_with_it(sandbox: World) -> None:
+    """A typed sum is lost with the first product row: the button takes the row away and writes the sum again."""
+    await _empty_rows(sandbox, 515_000)
+    was = await lists(sandbox)
+    effect_id = await done(sandbox, wish("crm.item.productrow.add", {"fields": ADDED}), actor=VERA)
+    assert (await lists(sandbox))[2] == "125.00"
+    card = await restored(sandbox, effect_id, actor=VERA)
+    assert card["status"] == "executed", card
+    assert await lists(sandbox) == was
+    assert was[2] == "515000.00"
+
+
+async def test_an_added_row_goes_and_the_sum_follows_the_others(sandbox: World) -> None:
+    was = await lists(sandbox)
+    effect_id = await done(sandbox, wish("crm.item.productrow.add", {"fields": ADDED}), actor=VERA)
+    assert await lists(sandbox) != was
+    assert (await restored(sandbox, effect_id, actor=VERA))["status"] == "executed"
+    assert await lists(sandbox) == was
+
+
+async def test_a_sum_typed_since_is_not_overwritten_with_the_row(sandbox: World) -> None:
+    await _empty_rows(sandbox, 515_000)
+    effect_id = await done(sandbox, wish("crm.item.productrow.add", {"fields": ADDED}), actor=VERA)
+    await save(sandbox, "crm.deal.update", fields={"OPPORTUNITY": 700_000, "IS_MANUAL_OPPORTUNITY": "Y"})
+    was = await lists(sandbox)
+    assert "undo-changed" in codes(await pressed(sandbox, effect_id, actor=VERA, key=VERA.key))
+    assert await lists(sandbox) == was
+
+
+@pytest.mark.parametrize(("amount", "warned"), [(515_000, True), (0, False), (125, False)])
+async def test_the_card_warns_that_a_typed_sum_is_lost(sandbox: World, amount: int, warned: bool) -> None:  # noqa: FBT001 - a case of the table
+    await _empty_rows(sandbox, amount)
+    assert ("gate-sum-by-rows" in await _find_reasons(sandbox)) is warned
+
+
+async def test_no_sum_is_lost_that_already_follows_the_rows(sandbox: World) -> None:
+    assert "gate-sum-by-rows" not in await _find_reasons(sandbox)
+
+
+async def _empty_rows(world: World, amount: int) -> None:
+    await save(world, "crm.deal.productrows.set", rows=[])
+    await save(world, "crm.deal.update", fields={"OPPORTUNITY": amount, "IS_MANUAL_OPPORTUNITY": "N"})
+
+
+async def _find_reasons(world: World) -> list[str]:
+    session = await world.session(VERA.key)
+    pending = await world.submit(session, wish("crm.item.productrow.add", {"fields": ADDED}), actor=VERA)
+    reasons = [reason["code"] for reason in session.state.cards[pending.confirmation_id].reasons]
+    await session.close()
+    return reasons
