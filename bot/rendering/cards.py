@@ -15,6 +15,7 @@ from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, jo
 from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.gate.call.portal_errors import explain_portal_error
+from orchestrator.gate.call.targets import PRODUCT_ROW
 from orchestrator.gate.preview.old_texts import shorten_line, shorten_preview
 from orchestrator.language.text import Locale, format_number
 from state.clock import parse_iso
@@ -298,7 +299,7 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
     """«Сделка №482»; empty if the heading has the link."""
     preview = view.preview
     kind, _, created = view.card.created.rpartition(":")
-    if not created and preview.title and preview.url:
+    if (not created and preview.title and preview.url) or kind == PRODUCT_ROW:  # a row of a record has no number for people
         return ()
     number = created or str(preview.id or "")
     url = preview.made_url.replace("{id}", created) if created else preview.url
