@@ -5,12 +5,13 @@ changes. Reference data is no prose, only administrators write it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from bitrix.catalogue.names import to_field_key
+from bitrix.errors import BitrixError
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView, RecordRow
 from orchestrator.directory.labels import LINE, format_row_label, parse_amount
@@ -43,6 +44,7 @@ _CATALOGUE_NAMES: Final = frozenset({"NAME", "CODE", "XMLID"})
 """The company writes them, or its accounts do."""
 _OWN_ACTIVITIES: Final = frozenset({"CRM_TODO", "CRM_MEETING", "CRM_TASKS_TASK"})
 """Their subjects are written by employees; those of letters, chats, forms and calls may be anybody's."""
+_LINKS = re.compile(r"crm\.(?:deal|lead|company|contact|quote)\.(?:contact|company)\.items\.get", re.ASCII)
 _PRODUCT_ROWS = "productrow"
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
@@ -81,7 +83,29 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
     if _REFERENCE.fullmatch(outcome.method.lower()):
         return _render_reference(outcome)
     other_view = _render_other(outcome)
+    if _LINKS.fullmatch(outcome.method.lower()) and other_view.rows:
+        other_view = await _name_linked(other_view, naming)
     return replace(other_view, table=_build_other_table(outcome, rows, actor)) if rows and outcome.call_class in {"", "R"} else other_view
+
+
+async def _name_linked(links: OutcomeView, naming: Naming) -> OutcomeView:
+    """The answer to «кто контактное лицо?» without another step: of links the portal gives only numbers."""
+    targets = [next(iter(_find_linked(row)), None) for row in links.rows]
+    try:
+        titles = await naming.find_titles([target for target in targets if target is not None])
+    except BitrixError:  # the numbers are there
+        return links
+    known = {target: mask(trim_text(title, limit=MAX_LABEL)) for target, title in titles.items() if title != f"№{target[1]}"}
+    labels = [known.get(target, "") if target is not None else "" for target in targets]
+    rows = tuple({**row, "label": label} if label else row for row, label in zip(links.rows, labels, strict=True))
+    return replace(links, rows=rows, labels=(*links.labels, *filter(None, labels)))
+
+
+def _find_linked(row: JsonObject) -> Iterator[tuple[str, int]]:
+    for name, kind in (("CONTACT_ID", "contact"), ("COMPANY_ID", "company")):
+        number = str(row.get(name) or "")
+        if number.isdecimal():
+            yield kind, int(number)
 
 
 def find_row_kind(outcome: Outcome) -> str:
@@ -98,13 +122,14 @@ def _is_empty_list(result: object) -> bool:
 
 
 def _build_other_table(outcome: Outcome, rows: Sequence[JsonObject], actor: Actor) -> Table:
-    """Of activities, events, product rows …, whose names are anybody's words: the person sees them, a later prompt only the ids."""
+    """Of activities, events, product rows …; unless employees wrote all their names, the person sees these, a later prompt only the ids."""
     kind, table_rows = find_row_kind(outcome), []
     for row in rows:
         number = RecordRow.model_validate(row).id
         target = f"{kind}:{number}" if kind and number else ""
         table_rows.append(Row(label=mask(format_row_label(row, actor.locale)), target=target))
-    return Table(rows=tuple(table_rows), total=max(outcome.total or 0, len(rows)), is_prose=True)
+    is_prose = not all(_list_names(outcome.method.lower(), row) for row in rows)
+    return Table(rows=tuple(table_rows), total=max(outcome.total or 0, len(rows)), is_prose=is_prose)
 
 
 def extract_rows(result: object) -> list[JsonObject]:

@@ -197,7 +197,7 @@ def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> t
 
 
 async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str]) -> tuple[Table, Sequence[str]]:
-    if not read.table.rows or not (columns or read.table.is_prose):
+    if not read.table.rows or not (columns or OWN_RECORDS.fullmatch(read.outcome.method) is None):  # other rows have columns unasked
         return read.table, ()
     columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)
     return columned_table.table, columned_table.unknown

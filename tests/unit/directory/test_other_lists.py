@@ -83,3 +83,18 @@ async def test_the_words_of_such_rows_are_in_no_later_prompt(desk: Desk) -> None
     table = found.table.model_copy(update={"place": "1.1"})
     (kept,) = collect_shown_lists(TurnEnd(reason="answered", reply=Reply(parts=(table,))), session="tg:7", mask=str)
     assert [(row.record, row.label) for row in kept.rows] == [("comment:9", "")]
+
+
+_TODO = {"ID": "1503", "SUBJECT": "Созвониться с закупками", "PROVIDER_ID": "CRM_TODO"}
+_LETTER = {"ID": "1504", "SUBJECT": "Ваш счёт", "PROVIDER_ID": "CRM_EMAIL"}
+
+
+@pytest.mark.parametrize(("rows", "labels"), [([_TODO], ["Созвониться с закупками"]), ([_LETTER], [""]), ([_TODO, _LETTER], ["", ""])])
+async def test_subjects_that_only_employees_write_are_in_later_prompts(desk: Desk, rows: Any, labels: list[str]) -> None:
+    """«activity:1503 ""» had to be read again to know which is the call; a letter's subject is anybody's."""
+    desk.wire.instead = {"crm.activity.list": httpx.Response(200, json={"result": rows, "total": len(rows)})}
+    found = await columns(desk, "crm.activity.list", {"filter": {"RESPONSIBLE_ID": VERA.bitrix_user_id}})
+    assert [row.label for row in found.table.rows] == [row["SUBJECT"] for row in rows]
+    table = found.table.model_copy(update={"place": "1.1"})
+    (kept,) = collect_shown_lists(TurnEnd(reason="answered", reply=Reply(parts=(table,))), session="tg:7", mask=str)
+    assert [row.label for row in kept.rows] == labels

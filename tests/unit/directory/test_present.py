@@ -304,3 +304,12 @@ async def test_of_a_list_that_selects_nothing_the_model_reads_what_is_usual(worl
     assert ('"select"' in found.text) is ("select" not in call)
     (whole,) = (await seen(world, "deal", rows[:1], method="crm.deal.list")).rows
     assert {*beside} <= set(whole)
+
+
+async def test_linked_people_are_named(world: World) -> None:
+    """«Кто контактное лицо?» needed one more read only for the name."""
+    links = [{"CONTACT_ID": 43, "IS_PRIMARY": "Y", "SORT": 10}, {"CONTACT_ID": 999, "IS_PRIMARY": "N"}]
+    found = await seen(world, "deal", links, method="crm.deal.contact.items.get")
+    assert [row.get("label") for row in found.rows] == ["Иван Иванов", None]
+    assert "Иван Иванов" in found.labels
+    assert not found.prose
