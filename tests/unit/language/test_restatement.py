@@ -116,3 +116,8 @@ def test_a_sentence_is_not_cut_at_a_shortened_word_or_a_known_name(text: str) ->
     """«… 20 шт. «Светильник»» stood without its price."""
     known = ("впиши в фасад светильники по 1000 рублей, встреча мира 5", "Стройинвест: фасад", "Светильник", "1 000 ₽")
     assert drop_restatements(text, known) == text
+
+
+def test_what_is_left_out_is_a_whole_sentence() -> None:
+    text = "Клиент хочет семь. «Светильник» по 1000 ₽."
+    assert drop_restatements(text, ("светильники по 1000 рублей", "Светильник", "1 000 ₽")) == "Клиент хочет семь."

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from engines.crm_agent.core.lists import complete_select
+from engines.crm_agent.core.observations import ObservationLine, format_line
 from engines.crm_agent.core.prompt import format_history_line
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Unresolved
 from orchestrator.domain.outputs import Notice, Table
+from orchestrator.engines.crm_agent.blocks import Step
 from state.model.session_state import HistoryLine
 from state.model.shown_lists import ShownList, ShownRow
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, done, reply, run, step
@@ -187,3 +189,11 @@ async def test_a_refused_reference_is_no_list() -> None:
     end = await run(ctx)
     assert (end.reply.parts, ctx.effects) == ((), [])
     assert end.history == "[notices: no-such-row, list-not-shown]"
+
+
+def test_an_empty_observation_says_of_which_record_it_is() -> None:
+    """«@deal:Вектор» may have meant one of three; with rows these say it themselves."""
+    asked = Step(method="crm.activity.list", params={"filter": {"OWNER_ID": 412}, "select": ["ID"]}, comment="")
+    empty = format_line(1, asked, ObservationLine(status="ok", told={"total": 0}), {})
+    assert empty["sent"] == {"filter": {"OWNER_ID": 412}}
+    assert "sent" not in format_line(1, asked, ObservationLine(status="ok", told={"total": 1, "rows": [{"ID": 5}]}), {})
