@@ -1,5 +1,6 @@
 """A change of many records as one frozen file: what one approval covers, record by record."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,8 @@ SAMPLES: Final = 10
 PROGRESS: Final = "progress"
 """The message of a run that says how far it is."""
 
+PLACE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,60})\}")
+"""Stands for a field of each record in what the records get."""
 _ITEMS: Final = "item:"
 _LONGEST_TYPE: Final = 6
 
@@ -120,6 +123,10 @@ class BulkFile(View):
     left: Sequence[LeftRecord] = ()
     sums: Mapping[str, str] = Field(default_factory=dict)
     """By currency, of the records that change."""
+    matched: int = 0
+    """Records that fit the condition, where only the first of them are taken; else 0."""
+    sorted_by: str = ""
+    """The field by which they are the first, with "-" in front if the largest comes first."""
     reasons: Sequence[Notice] = ()
     """Why single changes of it would ask a person."""
     taps: int = 1

@@ -5,7 +5,7 @@ from typing import Final
 
 from engines.crm_agent.core.planned_steps import Stage
 from engines.crm_agent.core.report_step import build_list_step, take_names
-from orchestrator.domain.bulk import HAND_OVER, KINDS, find_record_kind
+from orchestrator.domain.bulk import HAND_OVER, KINDS, PLACE, find_record_kind
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
@@ -31,18 +31,28 @@ def take_filter(step: Step, resolved: JsonObject) -> Step:
 
 
 def build_change_step(step: Step) -> Step:
-    """A change of one such record with the step's fields, or what is added for one."""
+    """A change of one such record with the step's fields, or what is added for one; what is each record's own is no name."""
     params = step.params
     added = params.get("add")
     if isinstance(added, dict):
-        return replace(step, method=str(added.get("method") or ""), params={"fields": added.get("fields") or {}})
+        return replace(step, method=str(added.get("method") or ""), params={"fields": _list_named(added.get("fields"))})
     kind = find_record_kind(str(params.get("of") or "")) or KINDS["deals"]  # of an unknown one nothing is found, and the gate says why
-    return replace(step, method=kind.update, params={**kind.build_target(_SOME), "fields": params.get("fields") or {}})
+    return replace(step, method=kind.update, params={**kind.build_target(_SOME), "fields": _list_named(params.get("fields"))})
+
+
+def _list_named(fields: object) -> JsonObject:
+    """Those whose values say the same for all records."""
+    return {name: value for name, value in fields.items() if not _is_own(value)} if isinstance(fields, dict) else {}
+
+
+def _is_own(value: object) -> bool:
+    return (isinstance(value, str) and PLACE.fullmatch(value) is not None) or (isinstance(value, list) and any(map(_is_own, value)))
 
 
 def take_fields(step: Step, resolved: JsonObject) -> Step:
-    fields = resolved.get("fields") or {}
     added = step.params.get("add")
+    written = added.get("fields") if isinstance(added, dict) else step.params.get("fields")
+    fields = {**written, **(resolved.get("fields") or {})} if isinstance(written, dict) else {}
     if isinstance(added, dict):
         return replace(step, params={**step.params, "add": {**added, "fields": fields}})
     return replace(step, params={**step.params, "fields": fields})

@@ -118,6 +118,8 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
         left=left,
         sums=_add_sums(items),
         reasons=tuple(reasons.values()),
+        matched=candidates.matched,
+        sorted_by=candidates.sorted_by,
         taps=max((ask.taps for ask in asks), default=1),
         lead=any(ask.lead for ask in asks),
         four_eyes=any(ask.four_eyes for ask in asks),

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import cycle
 from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.bulk import CHANGE_ALL, CHANGEABLE, HAND_OVER, KINDS, RecordKind, find_record_kind
+from orchestrator.domain.bulk import CHANGE_ALL, CHANGEABLE, HAND_OVER, KINDS, PLACE, RecordKind, find_record_kind
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
@@ -22,8 +23,8 @@ from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.normalize.normalize import normalize
 from state.stored import JsonObject
 
-_PLACE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,60})\}")
 _NUMBERS: Final = ("ID", "id")
+_SUMS: Final = frozenset({"OPPORTUNITY", "opportunity"})
 
 
 HANDED: Final = ("deals", "leads", "tasks", "contacts", "companies", "activities")
@@ -50,6 +51,9 @@ class Candidates:
     rows: Sequence[Candidate]
     former: int = 0
     """Whose records go to others, who are told."""
+    matched: int = 0
+    """Where only the first are taken, how many there are."""
+    sorted_by: str = ""
 
 
 async def list_candidates(call: Call, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
@@ -75,14 +79,52 @@ async def _list_filtered(params: JsonObject, actor: Actor, deps: GateDeps) -> Ca
         raise build_refusal("gate-param-invalid", param="fields", expected="what changes in each record, or `add`, what is made for each")
     if not params.get("filter"):
         raise build_refusal("gate-param-invalid", param="filter", expected="a condition: nothing is changed in all records of a portal")
-    rows = await _read_rows(kind, params["filter"], actor, deps)
-    if isinstance(rows, Refuse):
-        return rows
+    found = await _read_rows(kind, params["filter"], actor, deps)
+    if isinstance(found, Refuse):
+        return found
+    rows = _take_first(found, params, kind)
     if added:
         spec = _find_addition(str(added["method"]), deps)
-        calls = [_build_addition(spec, added["fields"], kind, row) for row in rows]
-        return Candidates(verb="add", entity=spec.entity, rows=calls)
-    return Candidates(verb="update", entity=kind.entity, rows=[_build_update(kind, row, values) for row in rows])
+        candidates = Candidates(verb="add", entity=spec.entity, rows=[_build_addition(spec, added["fields"], kind, row) for row in rows])
+    else:
+        candidates = Candidates(verb="update", entity=kind.entity, rows=[_build_update(kind, row, values) for row in rows])
+    return replace(candidates, matched=len(found), sorted_by=_name_order(params)) if len(rows) < len(found) else candidates
+
+
+def _take_first(rows: Sequence[JsonObject], params: JsonObject, kind: RecordKind) -> Sequence[JsonObject]:
+    """As many as the step wants, in its order; records without a value come last. Raises Refusal."""
+    order, limit = params.get("order") or {}, params.get("limit") or 0
+    if not order and not limit:
+        return rows
+    if not (order and limit):
+        raise build_refusal("gate-param-invalid", param="limit", expected='given with "order", which says which records are the first')
+    ((name, direction),) = order.items()
+    if rows and not fields.has_field(rows[0], name, kind.entity):
+        raise build_refusal("gate-param-invalid", param="order", expected=f"a field of the record, not {name}")
+    if name in _SUMS and len({fields.find_value(row, "CURRENCY_ID", kind.entity) for row in rows}) > 1:
+        raise build_refusal("gate-param-invalid", param="order", expected="of one currency: name CURRENCY_ID in the filter")
+    valued = [(_build_rank(fields.find_value(row, name, kind.entity)), row) for row in rows]
+    known = sorted(
+        (one for one in valued if one[0] is not None), key=lambda one: one[0] or (0, Decimal(0), ""), reverse=_is_falling(direction)
+    )
+    return [row for _, row in (*known, *(one for one in valued if one[0] is None))][:limit]
+
+
+def _build_rank(value: object) -> tuple[int, Decimal, str] | None:
+    """Numbers by their size, all else as text: so are dates, which the portal writes with the year in front."""
+    if value in (None, ""):
+        return None
+    number = fields.parse_number(value)
+    return (0, number, "") if number is not None else (1, Decimal(0), str(value))
+
+
+def _is_falling(direction: object) -> bool:
+    return str(direction).upper() == "DESC"
+
+
+def _name_order(params: JsonObject) -> str:
+    ((name, direction),) = params["order"].items()
+    return f"{'-' if _is_falling(direction) else ''}{name}"
 
 
 async def _list_handed(params: JsonObject, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
@@ -178,9 +220,9 @@ def _build_addition(spec: Method, written: JsonObject, kind: RecordKind, row: Js
 
 
 def _fill(value: object, row: JsonObject, entity: str) -> Any:
-    """Texts with the record's own values in place of "{FIELD}"; a name that the record does not have stays."""
+    """Texts with the record's own values in place of "{FIELD}". Raises Refusal for a name that it does not have."""
     if isinstance(value, str):
-        return _PLACE.sub(lambda match: _read_place(match, row, entity), value)
+        return PLACE.sub(lambda match: _read_place(match, row, entity), value)
     if isinstance(value, list):
         return [_fill(one, row, entity) for one in value]
     if isinstance(value, Mapping):
@@ -190,7 +232,8 @@ def _fill(value: object, row: JsonObject, entity: str) -> Any:
 
 def _read_place(match: re.Match[str], row: JsonObject, entity: str) -> str:
     if not fields.has_field(row, match[1], entity):
-        return match[0]
+        known = ", ".join(f"{{{name}}}" for name in sorted(row) if not name.startswith("UF_"))
+        raise build_refusal("gate-param-invalid", param=match[0], expected=f"a field of the record, such as {known}")
     found = fields.find_value(row, match[1], entity)
     return "" if found is None else str(found)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
+from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord, find_record_kind
 from orchestrator.domain.card_view import BULK_VERB, FORM, Preview, PreviewLine
 from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.gate.call.effect import Call
@@ -18,7 +18,10 @@ from orchestrator.language.text import quote
 
 _WORDS: Final = load_lexicon("bulk_card")
 _LEFT: Final = {name: _WORDS.read_titles(name) for name in ("already", "changed", "foreign", "gone", "other")}
-_TITLES: Final = {name: _WORDS.read_titles(name) for name in ("largest", "oldest", "several", "more", "told", "links", "own")}
+_TITLES: Final = {
+    name: _WORDS.read_titles(name)
+    for name in ("largest", "oldest", "several", "more", "told", "links", "own", "first", "falling", "rising")
+}
 _KINDS: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
 _REASONS: Final = {
     **dict.fromkeys(ALREADY_SO, "already"),
@@ -54,6 +57,7 @@ async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Previe
         count=len(file.items),
         sum=" + ".join(sums),
         lines=[
+            *await _build_first_line(file, call, reader),
             *_build_change_lines(file, reader),
             *_build_extremes(file, reader, book),
             *_build_left_lines(file, reader),
@@ -62,6 +66,17 @@ async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Previe
         items=[item.shown for item in file.list_samples()],
         form=FORM,
     )
+
+
+async def _build_first_line(file: BulkFile, call: Call, reader: Reader) -> list[PreviewLine]:
+    """Which of the records that fit are taken, where these are the first of them."""
+    if not file.matched:
+        return []
+    name, kind = file.sorted_by.removeprefix("-"), find_record_kind(str(call.params.get("of") or ""))
+    title = await reader.names.find_field_title(kind.entity, name) if kind is not None else ""
+    way = "falling" if file.sorted_by.startswith("-") else "rising"
+    after = _TITLES[way][reader.locale].format(count=len(file.items) + len(file.left), matched=file.matched, field=title or name)
+    return [PreviewLine(field="first", name=_TITLES["first"][reader.locale], after=after)]
 
 
 def _build_change_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:

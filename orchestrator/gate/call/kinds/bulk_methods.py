@@ -3,7 +3,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, StrictInt, StrictStr
 
-from orchestrator.domain.bulk import BULK, CHANGE_ALL, HAND_OVER, UNDO_ALL
+from orchestrator.domain.bulk import BULK, CHANGE_ALL, HAND_OVER, MOST_RECORDS, UNDO_ALL
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 from state.canonical import hash_text
@@ -35,6 +35,9 @@ class ChangeAll(FrozenParams):
     filter: dict[str, Any] = Field(default_factory=dict)
     fields: dict[str, Any] = Field(default_factory=dict)
     add: Addition | None = None
+    order: dict[str, Literal["ASC", "DESC", "asc", "desc"]] = Field(default_factory=dict, max_length=1)
+    limit: StrictInt = Field(default=0, ge=0, le=MOST_RECORDS)
+    """Only the first so many by `order`; 0 for all."""
 
 
 class HandOver(FrozenParams):

@@ -113,3 +113,46 @@ async def test_each_record_gets_its_own_text_where_a_field_stands_in_it(tmp_path
         await decide(world, card)
         after = await firm.read("crm.deal.list", {"filter": {"CLOSED": "N", "ASSIGNED_BY_ID": 7}})
         assert {row["ID"]: row["TITLE"] for row in after} == {number: f"Тендер: {title}" for number, title in before.items()}
+
+
+async def test_only_the_first_by_an_order_change_and_the_card_says_of_how_many(tmp_path: Path) -> None:
+    largest = {"of": "deals", "filter": {"CLOSED": "N"}, "order": {"OPPORTUNITY": "DESC"}, "limit": 5, "fields": {"COMMENTS": "Проверено"}}
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        own = await firm.read("crm.deal.list", {"filter": {"CLOSED": "N", "ASSIGNED_BY_ID": 7}, "select": ["ID", "OPPORTUNITY"]})
+        wanted = sorted(own, key=lambda row: float(row["OPPORTUNITY"] or 0), reverse=True)[:5]
+        card = find_card(await propose(world, largest))
+        assert card["preview"]["count"] == 5
+        told = next(line["after"] for line in card["preview"]["lines"] if line["field"] == "first")
+        assert told == "первые 5 из 19, сначала наибольшие по полю «Сумма»"
+        await decide(world, card)
+        changed = await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}, "select": ["ID"]})
+        assert {row["ID"] for row in changed} == {row["ID"] for row in wanted}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"limit": 5}, {"order": {"OPPORTUNITY": "DESC"}}, {"order": {"NO_SUCH": "ASC"}, "limit": 5}, {"order": {"ID": "up"}, "limit": 5}],
+)
+async def test_an_order_that_says_nothing_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        rows = await propose(world, {**CHANGE, **wrong}, is_refused=True)
+        assert [row for row in rows if row.kind == "card"] == []
+
+
+async def test_a_place_of_no_field_is_refused_instead_of_written(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        rows = await propose(world, {**CHANGE, "fields": {"COMMENTS": "О {NO_SUCH}"}}, is_refused=True)
+        assert [row for row in rows if row.kind == "card"] == []
+        assert "{NO_SUCH}" in str([row.body for row in rows])
+
+
+async def test_who_is_responsible_may_be_each_records_own_person(tmp_path: Path) -> None:
+    add = {"method": "tasks.task.add", "fields": {"TITLE": "Позвонить: {TITLE}", "RESPONSIBLE_ID": "{ASSIGNED_BY_ID}"}}
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        card = find_card(await propose(world, {"of": "deals", "filter": {"CLOSED": "N"}, "add": add}))
+        await decide(world, card)
+        tasks = (await firm.read("tasks.task.list", {"filter": {"%TITLE": "Позвонить: "}, "select": ["ID", "RESPONSIBLE_ID"]}))["tasks"]
+        assert {str(task["responsibleId"]) for task in tasks} == {"7"}
+        assert len(tasks) == card["preview"]["count"]
