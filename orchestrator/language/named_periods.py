@@ -1,6 +1,6 @@
 import re
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from orchestrator.language.calendar_units import (
     MONTH,
@@ -38,6 +38,7 @@ _EITHER: Final = frozenset(_WORDS.read_words("either"))
 _NIGHTS: Final = _WORDS.read_words("nights")
 _NAMED_DAYS: Final = _WORDS.read_table("named_days")
 _ORDERS: Final = _WORDS.read_words("orders")
+_SEASONS: Final = _WORDS.read_words("seasons")
 
 
 def _read_year(parts: Parts, scope: Scope) -> Period:
@@ -68,22 +69,29 @@ def _read_half(parts: Parts, scope: Scope) -> Period:
     return _read_part_of_year("halves", order, parts, scope)
 
 
+def _read_season(parts: Parts, scope: Scope) -> Period:
+    number = next(place for place, pattern in enumerate(_SEASONS, start=1) if re.fullmatch(pattern, parts.unit))
+    if number == 1 and (parts.year or parts.which_year):  # «зимой 2025» may be either of two
+        raise UnclearPhrase("which_day")
+    return _read_part_of_year("seasons", number, parts, scope)
+
+
 def _find_order(word: str) -> int:
     return next(number for number, pattern in enumerate(_ORDERS, start=1) if re.fullmatch(pattern, word))
 
 
-def _read_part_of_year(unit: Unit, number: int, parts: Parts, scope: Scope) -> Period:
+def _read_part_of_year(unit: Unit | Literal["seasons"], number: int, parts: Parts, scope: Scope) -> Period:
     today, after = scope.anchor.today, scope.anchor.after
     if parts.year or parts.which_year:
         year = int(parts.year) if parts.year else today.year + SHIFTS[find_which(parts.which_year)]
         return scope.build_days(*_find_part(unit, number, year))
     middle = after or today
-    options = [_find_part(unit, number, year) for year in range(middle.year - 1, middle.year + 2)]
-    current = find_start(unit, today)
+    options = [_find_part(unit, number, year) for year in range(middle.year - 1, middle.year + 3)]
+    current = _to_season(find_start("quarters", _to_season(today, 1))) if unit == "seasons" else find_start(unit, today)
     which = find_which(parts.which)
-    if which == "this":
-        return scope.build_days(*_find_part(unit, number, today.year))
-    if which:
+    if which == "this" and (this := _find_part(unit, number, today.year))[0].year == today.year:
+        return scope.build_days(*this)
+    if which in {"last", "next"}:
         fitting = [option for option in options if (option[0] < current if which == "last" else option[0] > current)]
         return scope.build_days(*fitting[-1 if which == "last" else 0])
     if after is not None:
@@ -93,8 +101,16 @@ def _read_part_of_year(unit: Unit, number: int, parts: Parts, scope: Scope) -> P
     return scope.build_days(*next(option for option in options if option[1] > today))
 
 
-def _find_part(unit: Unit, number: int, year: int) -> tuple[date, date]:
+def _find_part(unit: Unit | Literal["seasons"], number: int, year: int) -> tuple[date, date]:
+    if unit == "seasons":
+        first, stop = find_unit("quarters", build_day(year, 1, 1), number - 1)
+        return _to_season(first), _to_season(stop)
     return find_unit(unit, build_day(year, 1, 1), number - 1)
+
+
+def _to_season(day: date, months: int = -1) -> date:
+    """Seasons are quarters that begin a month earlier; that of winter begins in the year before."""
+    return add_units("months", day, months)
 
 
 def _read_unit(parts: Parts, scope: Scope) -> Period:
@@ -188,12 +204,14 @@ NAMED_PERIODS: Final[Forms] = {
     "quarter": (rf"{IN}{_ORDER} (?:{UNITS['quarters']}){IN_YEAR}", _read_quarter),
     "half_sign": (rf"{IN}(?:{_WORDS.read_text('half_sign')}) ?(?P<order>[12]){IN_YEAR}", _read_half),
     "half": (rf"{IN}{_ORDER} (?:{UNITS['halves']}){IN_YEAR}", _read_half),
+    "season": (rf"{IN}(?:(?P<which>{SHIFTING}) )?(?P<unit>{_WORDS.join_patterns('seasons')}){IN_YEAR}", _read_season),
     "month": (rf"{IN}(?:(?P<which>{SHIFTING}) )?(?P<month_name>{MONTH})\.?{IN_YEAR}", _read_month),
     "unit_before_last": (rf"{IN}{_UNIT} (?:{_WORDS.read_text('before_last')})", _read_unit_before_last),
     "unit": (rf"{IN}(?P<which>{SHIFTING}) {_UNIT}", _read_unit),
     "weekend": (rf"{IN}(?:(?P<which>{SHIFTING}) )?(?:{_WORDS.join_patterns('weekend')})", _read_weekend),
     "named_day": (rf"{IN}(?P<unit>(?:{'|'.join(_NAMED_DAYS)})\w{{2,3}}) (?:{_WORDS.join_patterns('days')})", _read_named_day),
     "recent": (rf"{IN}(?:{_WORDS.join_patterns('recent')}) {NUMBER} {SPAN_UNIT}", _read_recent),
+    "number_recent": (rf"{IN}{NUMBER} (?:{_WORDS.join_patterns('recent')}) {SPAN_UNIT}", _read_recent),
     "recent_alone": (rf"{IN}(?:{_WORDS.join_patterns('recent_alone')}) {SPAN_UNIT}", _read_recent),
     "so_long": (rf"(?:{_WORDS.join_patterns('so_long')}) (?:{NUMBER} )?{SPAN_UNIT}", _read_recent),
     "coming": (rf"{IN}(?:{_WORDS.join_patterns('coming')}) {NUMBER} {SPAN_UNIT}", _read_coming),
