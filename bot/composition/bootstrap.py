@@ -236,7 +236,7 @@ def build_orchestrator(
         gate=gate,
         model=models.router,
         engines=engines.turns,
-        queries=_build_queries(installation, portal, engines),
+        queries={**_build_queries(installation, portal, engines), "report_records": outside.numbers.build_list},
         audit=Audit(InteractionLogger(settings.log_dir, clock=installation.clock), installation.clock),
         mode=settings.agent_mode,
         show_partial=people.show_partial,

@@ -14,6 +14,8 @@ Unit = Literal["count", "money", "percent", "days", "hours", "minutes"]
 Shown = Literal["number", "bars", "line", "funnel", "matrix", "table"]
 FILE: Final = "file"
 """In place of a shape: the report is sent as a table file. Later questions do not keep it."""
+RECORDS: Final = "records"
+"""In place of a shape: the step becomes the list of the records that are counted."""
 
 
 class ReportMeasure(View):

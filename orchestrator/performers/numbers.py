@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from bitrix.errors import BitrixError
 from orchestrator.analytics.counting import CountingFailed
 from orchestrator.analytics.labels import Names
+from orchestrator.analytics.names import show_name
 from orchestrator.analytics.reading import Misunderstood
 from orchestrator.analytics.service import Analytics, Asker
 from orchestrator.analytics.stretches import Clock as ReportClock
@@ -35,6 +36,7 @@ _LOOK: Final = 0.2
 _COMING: Final = frozenset({"waiting", "loading"})
 _CLOSED: Final = frozenset({"no_scope", "no_right", "absent"})
 MOST_LISTED: Final = 500
+_MOST_FOUND: Final = 1_000_000
 _HISTORY_KEYS: Final = frozenset({"funnel", "at", "back"})
 _HISTORY_WORDS: Final = frozenset({"lost_from", "from_stage", "weighted", "weighted_by_history"})
 _PARTS: Final[Mapping[str, str]] = {"leads": "leads", "calls": "calls", "activities": "activities", "tasks": "tasks", "item:31": "invoices"}
@@ -46,6 +48,9 @@ class _Records:
     entity: str
     owner: str
     fields: Sequence[str]
+
+    def build_list(self, ids: Sequence[int], owners: JsonObject | None = None) -> JsonObject:
+        return {"filter": {"@ID": list(ids), **(owners or {})}, "select": list(self.fields), "order": {"ID": "DESC"}}
 
 
 _DEALS: Final = _Records(
@@ -122,22 +127,14 @@ class Numbers:
 
     async def list_records(self, question: JsonObject, *, actor: Actor) -> Table | ReportTrouble:
         """Those that the person may see now, the newest first. Raises BitrixError."""
-        locale = actor.locale
-        records = _LISTS.get(str(question.get("of")))
-        if records is None:
-            return ReportTrouble(code="no_records", text=say("troubles", "no_records", locale))
-        mirror = await self.prepare(list_parts(question), locale)
-        if isinstance(mirror, ReportTrouble):
-            return mirror
+        found = await self._find_records(question, actor)
+        if isinstance(found, ReportTrouble):
+            return found
+        records, ids = found
         sees = find_visible_users(actor)
-        asker = Asker(clock=self.build_clock(mirror, actor.time_zone), sees=sees, locale=locale, names=self.names)
-        try:
-            ids = await self.analytics.list_records(self.keeper.file.path, dict(question), None, asker, limit=MOST_LISTED)
-        except (Misunderstood, CountingFailed) as failure:
-            return ReportTrouble(code="no_numbers", text=say("troubles", "no_numbers", locale), detail=str(failure))
         # Whose a record is may have changed since the mirror was read.
         owners = {} if sees is None else {f"@{records.owner}": sorted(sees)}
-        params: JsonObject = {"filter": {"@ID": list(ids), **owners}, "select": list(records.fields), "order": {"ID": "DESC"}}
+        params = records.build_list(ids[:MOST_LISTED], owners)
         rows = await self._reads.load_rows(records.method, params, limit=MOST_LISTED) if ids else []
         outcome = Outcome(
             effect_id="",
@@ -150,7 +147,38 @@ class Numbers:
             total=len(rows),
         )
         view = await self._present(outcome=outcome, actor=actor)
-        return view.table or Table()
+        table = view.table or Table()
+        return table.model_copy(update={"fitting": len(ids)}) if len(ids) > MOST_LISTED else table
+
+    async def build_list(self, *, question: JsonObject, actor: Actor) -> tuple[str, JsonObject] | ReportTrouble:
+        """The call that lists exactly the records of the number, the newest first."""
+        found = await self._find_records(await self.names.number_departments(question), actor)
+        if isinstance(found, ReportTrouble):
+            return found
+        records, ids = found
+        if len(ids) > MOST_LISTED:
+            text = say("troubles", "many_records", actor.locale, count=len(ids), most=MOST_LISTED)
+            return ReportTrouble(
+                code="many_records", text=text, detail=f"these are {len(ids)} records, and a list holds {MOST_LISTED}; narrow it"
+            )
+        return records.method, records.build_list(ids or (0,))
+
+    async def _find_records(self, question: JsonObject, actor: Actor) -> tuple[_Records, tuple[int, ...]] | ReportTrouble:
+        locale = actor.locale
+        records = _LISTS.get(str(question.get("of")))
+        if records is None:
+            detail = f"of {show_name(question.get('of'))} there is no list, only of {', '.join(_LISTS)}"
+            return ReportTrouble(code="no_records", text=say("troubles", "no_records", locale), detail=detail)
+        mirror = await self.prepare(list_parts(question), locale)
+        if isinstance(mirror, ReportTrouble):
+            return mirror
+        sees = find_visible_users(actor)
+        asker = Asker(clock=self.build_clock(mirror, actor.time_zone), sees=sees, locale=locale, names=self.names)
+        try:
+            return records, await self.analytics.list_records(self.keeper.file.path, dict(question), None, asker, limit=_MOST_FOUND)
+        except (Misunderstood, CountingFailed) as failure:
+            code = "question" if isinstance(failure, Misunderstood) else "no_numbers"
+            return ReportTrouble(code=code, text=say("troubles", code, locale), detail=str(failure))
 
     async def prepare(self, parts: Sequence[str], locale: Locale) -> MirrorState | ReportTrouble:
         """Waits for the parts of the mirror that the question needs."""

@@ -21,7 +21,7 @@ from engines.crm_agent.core.planned_steps import (
     replace_references,
 )
 from engines.crm_agent.core.prompt import build_marker
-from engines.crm_agent.core.report_step import complete_question, list_stages
+from engines.crm_agent.core.report_step import build_records_step, complete_question, list_stages
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from engines.crm_agent.core.undo_step import SINCE, build_since_step, take_since
 from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting, take_up_card
@@ -181,7 +181,8 @@ async def _settle_report(ctx: TurnContext, work: TurnWork, step: Step, *, slot: 
     whole = complete_question(step, ctx.state, ctx.actor.key)
     if isinstance(whole, Unresolved):
         return PlannedStep(slot=slot, step=step, problem=whole)
-    return await _settle_stages(ctx, work, whole, list_stages(whole), slot=slot)
+    settled = await _settle_stages(ctx, work, whole, list_stages(whole), slot=slot)
+    return settled if isinstance(settled, NameQuestion) else await build_records_step(ctx, settled)
 
 
 async def _settle_parts(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep | NameQuestion:

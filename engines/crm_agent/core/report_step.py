@@ -4,16 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from engines.crm_agent.core.planned_steps import Stage
+from engines.crm_agent.core.planned_steps import PlannedStep, Stage
 from orchestrator.analytics.again import merge_question
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.report import RECORDS, ReportTrouble
+from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import Step
 from state.events.reports import find_last_question
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 AGAIN: Final = "again"
+_SHOW: Final = "show"
 _PER: Final = "per"
 _ITEMS: Final = "item:"
 _LISTS: Final[Mapping[str, str]] = {
@@ -41,6 +44,19 @@ def complete_question(step: Step, state: SessionState, by: str) -> Step | Unreso
 
 def _refuse(detail: str) -> Unresolved:
     return Unresolved(notice=Notice(code="report-again-unclear"), detail=detail)
+
+
+async def build_records_step(ctx: TurnContext, planned: PlannedStep) -> PlannedStep:
+    """The list of the records that are counted, if that is asked for."""
+    if planned.problem is not None or planned.step.params.get(_SHOW) != RECORDS:
+        return planned
+    question = {name: value for name, value in planned.step.params.items() if name != _SHOW}
+    found: tuple[str, JsonObject] | ReportTrouble = await ctx.query("report_records", question=question, actor=ctx.actor)
+    if isinstance(found, ReportTrouble):
+        notice = Notice(code="report-trouble", args={"text": found.text})
+        return replace(planned, problem=Unresolved(notice=notice, detail=found.detail))
+    method, params = found
+    return replace(planned, step=replace(planned.step, method=method, params=params))
 
 
 def build_list_step(step: Step) -> Step:

@@ -135,3 +135,30 @@ async def test_the_buttons_act_only_for_who_asked(office: World, wish: str) -> N
 async def test_a_report_that_is_no_longer_kept_cannot_be_changed(office: World, report_id: str) -> None:
     """The press is answered."""
     assert await _press(office, report_id, "v0") == ("report-gone", [])
+
+
+async def test_the_records_of_the_last_report_are_listed_when_words_ask_for_them(office: World) -> None:
+    """«Покажи эти сделки»: the step becomes their list, so that the marker shows them and row numbers mean them."""
+    (row,) = await _ask(office, OPEN)
+    report = _find_report([row])
+    office.model.will(reply({**step("report", {"again": {"show": "records"}}), "last": True}, text="Вот они:\n[[list 1]]"))
+    await office.work(message("покажи эти сделки"))
+    (table,) = [part for sent in office.outbox() for part in sent.body.get("parts", ()) if part["kind"] == "table"]
+    _, (listed,) = await _press(office, report["report_id"], "list")
+    (by_button,) = listed.body["parts"]
+    assert [line["target"] for line in table["rows"]] == [line["target"] for line in by_button["rows"]][: len(table["rows"])]
+    assert table["total"] == report["answer"]["records"]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [({**OPEN, "filter": {"ID": 999_999}}, ""), ({"of": "companies"}, "there is no list"), ({**OPEN, "where": "opened"}, "where")],
+)
+async def test_records_that_are_none_or_cannot_be_listed_list_nothing_else(office: World, question: dict[str, Any], words: str) -> None:
+    """No records are not all records; of what cannot be listed the model reads why."""
+    office.model.will(reply(step("report", {**question, "show": "records"})), reply(text="Больше ничего."))
+    await office.work(message("покажи"))
+    observed = office.model.prompts[-1][-1]["content"]
+    assert words in observed
+    assert "Ромашка" not in observed
+    assert ('"total": 0' in observed or '"total":0' in observed) == (not words)
