@@ -26,18 +26,17 @@ _DEFINED_GROUPS: Final = frozenset({"customer", "lost_from", "department"})
 def name_subject(question: Question, locale: Locale) -> str:
     """«Выигранные сделки»: with the first state that changes the name."""
     name = question.subject.name
-    in_state = find_words("subjects_in_state", locale).get(name, {})
     plain = find_words("subjects", locale)
-    if name.startswith("item:"):
-        return str(plain.get(name) or f"{plain['item']} {name.removeprefix('item:')}")
+    if name not in plain:
+        return f"{plain['item']} {name.removeprefix('item:')}"
     state = find_titling_state(question, locale)
-    return str(in_state[state.code] if state else plain[name])
+    return str(find_words("subjects_in_state", locale)[name][state.code] if state else plain[name])
 
 
 def find_titling_state(question: Question, locale: Locale) -> State | None:
     """The state that the name of the subject says."""
     name = question.subject.name
-    in_state = {} if name.startswith("item:") else find_words("subjects_in_state", locale).get(name, {})
+    in_state = find_words("subjects_in_state", locale).get(name, {})
     return next((state for state in question.states if state.code in in_state), None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.report import describe_report
-from tests.unit.analytics.analytics_kit import NBSP, NOVEMBER, at, build_asker, build_deal, build_desk, build_won, read_rows
+from tests.unit.analytics.analytics_kit import NBSP, NOVEMBER, Desk, at, build_asker, build_deal, build_desk, build_won, read_rows
 
 _WON: dict[str, Any] = {"of": "deals", "where": "won", "period": NOVEMBER, "measures": ["sum"]}
 _LOST: dict[str, Any] = {"semantics": "F", "stage": "LOSE", "closed": at("2026-11-09T10:00:00")}
@@ -174,3 +174,12 @@ async def test_shares_are_rounded_as_people_would(tmp_path: Path) -> None:
     desk = build_desk(tmp_path, [build_deal(number, source=source) for number, source in enumerate(sources, start=1)])
     answer = await desk.answer({"of": "deals", "group_by": "source", "measures": ["share:count"]})
     assert answer.rows[0].cells[0].text == f"42,6{NBSP}%", "20 of 47"
+
+
+@pytest.mark.parametrize(
+    ("where", "title"), [("open", "Неоплаченные счета: сумма"), ("won", "Оплаченные счета: сумма"), (None, "Счета: сумма")]
+)
+async def test_a_title_says_which_invoices_are_counted(where: str | None, title: str, desk: Desk) -> None:
+    """«Счета» over the unpaid ones would be read as all."""
+    answer = await desk.answer({"of": "item:31", "where": where, "measures": ["sum"]})
+    assert answer.title == title
