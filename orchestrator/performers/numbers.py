@@ -148,7 +148,8 @@ class Numbers:
         )
         view = await self._present(outcome=outcome, actor=actor)
         table = view.table or Table()
-        return table.model_copy(update={"fitting": len(ids)}) if len(ids) > MOST_LISTED else table
+        # The sum of the first would be read for that of all.
+        return table.model_copy(update={"total": len(ids), "sum_text": ""}) if len(ids) > MOST_LISTED else table
 
     async def build_list(self, *, question: JsonObject, actor: Actor) -> tuple[str, JsonObject] | ReportTrouble:
         """The call that lists exactly the records of the number, the newest first."""

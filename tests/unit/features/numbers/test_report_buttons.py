@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from orchestrator.domain.actor import Actor
+from orchestrator.performers import numbers
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
@@ -162,3 +163,16 @@ async def test_records_that_are_none_or_cannot_be_listed_list_nothing_else(offic
     assert words in observed
     assert "Ромашка" not in observed
     assert ('"total": 0' in observed or '"total":0' in observed) == (not words)
+
+
+async def test_a_list_of_the_first_records_tells_how_many_there_are(office: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The button lists the first ones, without their sum; words are told that the list would be too long."""
+    (row,) = await _ask(office, OPEN)
+    report = _find_report([row])
+    monkeypatch.setattr(numbers, "MOST_LISTED", 2)
+    _, (listed,) = await _press(office, report["report_id"], "list")
+    (table,) = listed.body["parts"]
+    assert (len(table["rows"]), table["total"], table["sum_text"]) == (2, report["answer"]["records"], "")
+    office.model.will(reply(step("report", {"again": {"show": "records"}})), reply(text="Слишком много."))
+    await office.work(message("покажи эти сделки"))
+    assert f"these are {report['answer']['records']} records" in office.model.prompts[-1][-1]["content"]
