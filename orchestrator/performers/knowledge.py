@@ -49,8 +49,8 @@ def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: Help
     return None
 
 
-def list_near_methods(name: str, catalogue: Catalogue) -> list[str]:
-    by_lower = {one.name.lower(): one.name for one in catalogue}
+def list_near_methods(name: str, catalogue: Catalogue, texts: HelpTexts) -> list[str]:
+    by_lower = {one.lower(): one for one in (*(method.name for method in catalogue), *texts.steps)}
     likely = find_nearest_method(name, catalogue)
     alike = difflib.get_close_matches(name.strip().lower(), by_lower, n=_NEAR, cutoff=_ALIKE)
     return list(dict.fromkeys([*([likely] if likely else []), *(by_lower[one] for one in alike)]))[:_NEAR]
@@ -190,7 +190,7 @@ class KnowledgePerformer:
         return Succeeded(result=history.to_json(), total=history.total, foreign_text=history.has_prose)
 
     def _refuse_unknown(self, name: str) -> Rejected:
-        near = ", ".join(list_near_methods(name, self._catalogue))
+        near = ", ".join(list_near_methods(name, self._catalogue, self._texts))
         detail = f"there is no method {escape_text(name, limit=_SHOWN_NAME)!r}; near it: {near or 'nothing'}"
         return Rejected(code="help-unknown", detail=detail, sent=False)
 

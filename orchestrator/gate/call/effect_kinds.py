@@ -44,10 +44,15 @@ def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
     return _WITHOUT_KIND.get(method.strip(), kind) if kind == "bitrix" else kind
 
 
+def list_steps() -> tuple[str, ...]:
+    """Of code, which a model proposes beside methods of the portal."""
+    return (*_WITHOUT_KIND, NEXT)
+
+
 def list_steps_like(name: str) -> list[str]:
     """Those of code whose names begin alike: reminder.add for reminders.create."""
     family = name.strip().lower().partition(".")[0].rstrip("s")
-    return [step for step in (*_WITHOUT_KIND, NEXT) if step.partition(".")[0] == family]
+    return [step for step in list_steps() if step.partition(".")[0] == family]
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:

@@ -1,18 +1,28 @@
 """method.help: what a method needs, told by the program from its catalogue, in every mode and without the portal."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.directory.lead_conversion import CONVERT
 from orchestrator.domain.actor import Mode
+from orchestrator.domain.bulk import UNDO_ALL
+from orchestrator.domain.own_reads import HELP as HELP_STEP
+from orchestrator.domain.own_reads import REPORT
+from orchestrator.domain.undo_request import UNDO_STEPS
 from orchestrator.engines.crm_agent.agent_texts import load_agent_texts
+from orchestrator.engines.crm_agent.blocks import CHANGE, WITHDRAW
+from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.policy import Policy
 from orchestrator.performers.knowledge import describe_method
 from tests.unit.directory.reference_kit import CATALOGUE
 from tests.unit.spine_kit import a_world, effect, message, reply, step
 
 HELP = load_agent_texts().help
+
+STEPS = sorted({*effect_kinds.list_steps(), *UNDO_STEPS, CONVERT, WITHDRAW, CHANGE} - {UNDO_ALL, HELP_STEP, REPORT})
 
 
 def told(name: str, **policy: Any) -> str:
@@ -67,6 +77,14 @@ def test_it_tells_of_the_report_what_the_prompt_has_no_room_for() -> None:
     """It is no method of the portal, and asked for all the same."""
     assert told("report").startswith("report: code counts")
     assert "show: file (Excel)" in told(" Report ")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_step_of_code_has_a_help_with_an_example_that_can_be_read(name: str) -> None:
+    (example,) = [line for line in told(name).splitlines() if '{"method":' in line]
+    assert json.loads(example[example.index('{"method":') :])["method"] == name
+    assert told(name).startswith(name)
+    assert len(told(name)) < 1_000
 
 
 async def test_an_unknown_name_is_an_error_that_gives_the_nearest(tmp_path: Path) -> None:
