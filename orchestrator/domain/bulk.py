@@ -100,6 +100,15 @@ class LeftRecord(View):
     why: Notice
 
 
+def add_sums(items: Sequence[BulkItem]) -> dict[str, str]:
+    """By currency."""
+    sums: dict[str, Decimal] = {}
+    for item in items:
+        if item.amount:
+            sums[item.currency] = sums.get(item.currency, Decimal(0)) + Decimal(item.amount)
+    return {currency: f"{amount:f}" for currency, amount in sorted(sums.items())}
+
+
 @dataclass(frozen=True, slots=True)
 class BulkDone:
     """What a run that is over has done of its file."""
@@ -135,6 +144,12 @@ class BulkFile(View):
 
     def to_text(self) -> str:
         return dumps(self.model_dump(mode="json"))
+
+    @property
+    def of(self) -> str:
+        """The only kind of record that its calls are about or make; "" for several."""
+        kinds = {self.entity} if self.entity else {item.record.rpartition(":")[0] for item in self.items}
+        return kinds.pop() if len(kinds) == 1 else ""
 
     @property
     def digest(self) -> str:

@@ -194,7 +194,10 @@ gate-move-funnel = The funnel cannot change together with other fields. { $id ->
 gate-policy-refuses = The administrator forbids this action{ what-to-do }
 gate-rule-refuses = { $why }
 gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
-gate-bulk = Many records at once: { $count }
+gate-bulk = { $count ->
+    [1] A record of a change of many
+   *[other] Many records at once: { $count }
+}
 gate-bulk-limit = There are { $count } records, and above { $limit } a second person approves
 gate-bulk-sum = They are worth { $amount } together, and above { $limit } a second person approves
 gate-bulk-many = { $count } records fit, and { $limit } at most can be changed at once. Narrow the condition

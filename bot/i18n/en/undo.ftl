@@ -117,4 +117,36 @@ button-history-record = { $label }
 button-history-older = More ▸
 button-history-newer = ◂ Newer
 bulk-undo = ↩ Take all of it back
-bulk-stopped = ⏹ Stopped. Done: { $made } of { $count }
+bulk-of = { $of ->
+    [deal] { $count ->
+        [one] deal
+       *[other] deals
+    }
+    [lead] { $count ->
+        [one] lead
+       *[other] leads
+    }
+    [contact] { $count ->
+        [one] contact
+       *[other] contacts
+    }
+    [company] { $count ->
+        [one] company
+       *[other] companies
+    }
+    [task] { $count ->
+        [one] task
+       *[other] tasks
+    }
+   *[other] { $count ->
+        [one] record
+       *[other] records
+    }
+}
+bulk-did = { $verb ->
+    [add] Made
+    [handover] Handed over
+    [undo] Taken back
+   *[other] Changed
+}
+bulk-stopped = ⏹ Stopped. { bulk-did }: { $made } of { $count } { bulk-of }

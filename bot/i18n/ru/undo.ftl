@@ -120,4 +120,36 @@ button-history-record = { $label }
 button-history-older = Ещё ▸
 button-history-newer = ◂ Новее
 bulk-undo = ↩ Вернуть всё, как было
-bulk-stopped = ⏹ Остановлено. Сделано: { $made } из { $count }
+bulk-of = { $of ->
+    [deal] { $count ->
+        [one] сделки
+       *[other] сделок
+    }
+    [lead] { $count ->
+        [one] лида
+       *[other] лидов
+    }
+    [contact] { $count ->
+        [one] контакта
+       *[other] контактов
+    }
+    [company] { $count ->
+        [one] компании
+       *[other] компаний
+    }
+    [task] { $count ->
+        [one] задачи
+       *[other] задач
+    }
+   *[other] { $count ->
+        [one] записи
+       *[other] записей
+    }
+}
+bulk-did = { $verb ->
+    [add] Создано
+    [handover] Передано
+    [undo] Возвращено
+   *[other] Изменено
+}
+bulk-stopped = ⏹ Остановлено. { bulk-did }: { $made } из { $count } { bulk-of }

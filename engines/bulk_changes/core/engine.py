@@ -68,7 +68,7 @@ class BulkEngine:
 
     async def _show_progress(self, ctx: RunContext, file: BulkFile, tally: _Tally, part: int) -> None:
         made = len(tally.done) + len(tally.left)
-        notice = Notice(code="bulk-progress", args={"made": made, "count": len(file.items), "left": len(tally.left)})
+        notice = Notice(code="bulk-progress", args={"made": made, "count": len(file.items), "left": len(tally.left), "of": file.of})
         stop = Action(words=("run", ctx.run.run_id, "cancel"), label=Notice(code="bulk-stop"))
         await ctx.say(Reply(notices=(notice,), actions=(stop,)), key=f"{PROGRESS}:{part}", message=PROGRESS)
 
@@ -163,7 +163,7 @@ def _name_refusal(outcome: Outcome, status: str) -> str:
 
 def _build_reply(ctx: RunContext, file: BulkFile, tally: _Tally) -> Reply:
     """It takes the place of the progress."""
-    notices = [Notice(code="bulk-done", args={"made": len(tally.done), "count": len(file.items)})]
+    notices = [Notice(code="bulk-done", args={"made": len(tally.done), "count": len(file.items), "verb": file.verb, "of": file.of})]
     titles = {item.key: item.shown.title or item.record for item in file.items}
     for code, keys in _group(tally.left).items():
         named, more = [titles[key] for key in keys[:_MOST_NAMED]], max(0, len(keys) - _MOST_NAMED)

@@ -48,7 +48,7 @@ async def tell_what_was_done(run: str, tools: Tools) -> tuple[str, Reply] | None
     if done is None:
         return None
     made = sum(item.key in done.keys for item in done.file.items)
-    notice = Notice(code="bulk-stopped", args={"made": made, "count": len(done.file.items)})
+    notice = Notice(code="bulk-stopped", args={"made": made, "count": len(done.file.items), "verb": done.file.verb, "of": done.file.of})
     undo = Action(words=(BULK, run, _UNDO), label=Notice(code="bulk-undo"))
     return PROGRESS, Reply(notices=(notice,), actions=(undo,) if made and done.file.verb != "add" else ())
 

@@ -1,6 +1,6 @@
 """Finds what a person has changed through the bot, in all their chats, by the clear part of the journal."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.bulk import BULK
+from orchestrator.domain.bulk import BULK, BulkDone
 from orchestrator.domain.undo_request import OwnChange, UndoRequest
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.kinds.bulk_methods import build_run_key
@@ -42,21 +42,36 @@ class FoundChange:
     is_undone: bool
 
 
-async def find_own_changes(request: UndoRequest, actor: Actor, *, stream: str, store: AsyncStore, now: datetime) -> list[FoundChange]:
-    """The newest first. `stream` is the only one that counts, "" for all of them. Raises StoreError."""
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """`stream` is the only one that counts, "" for all of them; `read_run` tells what a change of many records has done."""
+
+    stream: str
+    store: AsyncStore
+    read_run: Callable[[str], Awaitable[BulkDone | None]]
+
+
+async def find_own_changes(request: UndoRequest, actor: Actor, reach: Reach, *, now: datetime) -> list[FoundChange]:
+    """The newest first. Raises StoreError."""
     since = parse_moment(request.since, zone=actor.time_zone) if request.since else None
     first = max(since or now - USUAL, now - LONGEST)
-    own = [one for one in await store.read(_read_changes, first, actor.key) if not stream or one.row.stream == stream]
+    own = [one for one in await reach.store.read(_read_changes, first, actor.key) if reach.stream in {"", one.row.stream}]
     if since is not None:
         own = [one for one in own if one.row.updated_at >= since]
     if request.record:
-        own = [one for one in own if request.record in list_records(one.row)]
+        own = [one for one in own if request.record in list_records(one.row) or await _changed_in_run(one.row, request.record, reach)]
     if request.changes:
         return [one for one in own if any(one.row.effect_id.startswith(change) for change in request.changes)]
     if since is not None or request.record:
         return own
     standing = [one for one in own if not one.is_undone]
     return [one for one in standing if one.row.call.get("turn_id") == standing[0].row.call.get("turn_id")]
+
+
+async def _changed_in_run(row: EffectRow, record: str, reach: Reach) -> bool:
+    run = find_bulk_run(row)
+    done = await reach.read_run(run) if run else None
+    return done is not None and any(item.record == record and item.before for item in done.list_items())
 
 
 def list_records(row: EffectRow) -> list[str]:

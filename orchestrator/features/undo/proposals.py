@@ -98,16 +98,16 @@ class UndoProposals:
         order = {effect_id: place for place, effect_id in enumerate(effect_ids)}
         return sorted(answers, key=lambda answer: order[answer.effect_id])
 
-    async def propose_bulk(self, effect_id: str, run: str, wish: UndoWish) -> UndoAnswer:
-        """All that a change of many records has done, as its own button does. Raises StoreError."""
+    async def propose_bulk(self, effect_id: str, run: str, wish: UndoWish, *, record: str = "") -> UndoAnswer:
+        """All that a change of many records has done, as its own button does, or of one record alone. Raises StoreError."""
         effect = Effect(
             kind=BULK,
             method=UNDO_ALL,
-            params={"run": run},
+            params={"run": run, **({"record": record} if record else {})},
             proposed_by=UNDO,
             provenance=wish.provenance or Provenance(message=None),
             requires_confirmation=True,
-            slot=f"{undo_policy.SLOT}{BULK}:{run}:{wish.turn_id}",
+            slot=f"{undo_policy.SLOT}{BULK}:{run}:{record}:{wish.turn_id}",
         )
         result = await self._gate.submit(effect, actor=wish.actor, mode=wish.mode, turn_id=wish.turn_id, ledger=wish.session)
         return _to_answer(effect_id, result)

@@ -7,7 +7,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.undo_request import OwnChange, UndoAnswer, UndoRequest
-from orchestrator.features.undo.own_changes import MOST, FoundChange, describe_changes, find_bulk_run, find_own_changes
+from orchestrator.features.undo.own_changes import MOST, FoundChange, Reach, describe_changes, find_bulk_run, find_own_changes
 from orchestrator.features.undo.proposals import UndoProposals, UndoWish
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.gate import Gate
@@ -42,7 +42,7 @@ class UndoSteps:
         wish = UndoWish(actor=actor, session=session, turn_id=turn_id, mode=mode, may_be_elsewhere=True, provenance=provenance)
         runs = {effect_id: run for effect_id, one in chosen.items() if (run := find_bulk_run(one.row))}
         answers = await self._proposals.propose([effect_id for effect_id in chosen if effect_id not in runs], wish)
-        answers += [await self._proposals.propose_bulk(effect_id, run, wish) for effect_id, run in runs.items()]
+        answers += [await self._proposals.propose_bulk(effect_id, run, wish, record=request.record) for effect_id, run in runs.items()]
         requests = [row for answer in answers for row in answer.requests]
         if requests:
             await session.commit(actor=actor.key, outbox=requests)
@@ -62,7 +62,8 @@ class UndoSteps:
         """In a group only what was done there, so that others read nothing of a private chat."""
         stream = "" if session.key == actor.key else session.stream
         await session.flush()
-        return await find_own_changes(request, actor, stream=stream, store=self._store, now=session.now)
+        reach = Reach(stream=stream, store=self._store, read_run=self._deps.bulk.read_run)
+        return await find_own_changes(request, actor, reach, now=session.now)
 
 
 def _explain(change: FoundChange, notice: Notice) -> Notice:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord
+from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord, add_sums
 from orchestrator.domain.effect import ALREADY_SO, BatchUnwritable, Effect, Provenance, write_batch
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.run_approved import refuse_unchanged
@@ -116,7 +115,7 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
         items=items,
         notes=notes,
         left=left,
-        sums=_add_sums(items),
+        sums=add_sums(items),
         reasons=tuple(reasons.values()),
         matched=candidates.matched,
         sorted_by=candidates.sorted_by,
@@ -233,14 +232,6 @@ def _find_since(candidate: Candidate) -> str:
 def _build_reason_key(reason: Notice) -> str:
     """One reason for all records: what differs by record is on the card and in the file."""
     return f"{reason.code} {reason.args.get('field', '')}"
-
-
-def _add_sums(items: Sequence[BulkItem]) -> dict[str, str]:
-    sums: dict[str, Decimal] = {}
-    for item in items:
-        if (number := fields.parse_number(item.amount)) is not None:
-            sums[item.currency] = sums.get(item.currency, Decimal(0)) + number
-    return {currency: f"{amount:f}" for currency, amount in sorted(sums.items())}
 
 
 def _list_own_reasons(ask: Ask) -> list[Notice]:

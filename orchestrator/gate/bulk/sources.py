@@ -62,7 +62,7 @@ async def list_candidates(call: Call, actor: Actor, deps: GateDeps) -> Candidate
         return await _list_filtered(call.params, actor, deps)
     if call.method == HAND_OVER:
         return await _list_handed(call.params, actor, deps)
-    return await _list_undone(str(call.params["run"]), actor, deps)
+    return await _list_undone(str(call.params["run"]), str(call.params.get("record") or ""), actor, deps)
 
 
 def _find_kind(name: str) -> RecordKind:
@@ -142,12 +142,12 @@ async def _list_handed(params: JsonObject, actor: Actor, deps: GateDeps) -> Cand
     return Candidates(verb="handover", entity="", rows=candidates, former=params["from"])
 
 
-async def _list_undone(run: str, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
+async def _list_undone(run: str, record: str, actor: Actor, deps: GateDeps) -> Candidates | Refuse:
     """The old values of what a run has written; a record that has other values since is left out later."""
     done = await deps.bulk.read_run(run)
     if done is None:
         return refuse("gate-bulk-gone")
-    updates = [item for item in done.list_items() if item.before]
+    updates = [item for item in done.list_items() if item.before and record in {"", item.record}]
     calls = [(item, normalize_leaf(item.method, item.params, actor, deps)) for item in updates]
     targets = [call.targets[0] for _, call in calls if isinstance(call, Call) and call.targets]
     records = await deps.records.load_records(targets) if targets else {}

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord, find_record_kind
+from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord, add_sums, find_record_kind
 from orchestrator.domain.card_view import BULK_VERB, FORM, Preview, PreviewLine
 from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.gate.call.effect import Call
@@ -20,7 +20,7 @@ _WORDS: Final = load_lexicon("bulk_card")
 _LEFT: Final = {name: _WORDS.read_titles(name) for name in ("already", "changed", "foreign", "gone", "other")}
 _TITLES: Final = {
     name: _WORDS.read_titles(name)
-    for name in ("largest", "oldest", "several", "more", "told", "links", "own", "first", "falling", "rising")
+    for name in ("largest", "oldest", "several", "more", "told", "links", "own", "first", "falling", "rising", "worth")
 }
 _KINDS: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
 _REASONS: Final = {
@@ -38,27 +38,20 @@ _TO, _TEXT = "USER_ID", "MESSAGE"
 _LINE_END: Final = "⏎"
 
 
-def _find_only_kind(file: BulkFile) -> str:
-    """ "" for records of several kinds."""
-    kinds = {item.record.rpartition(":")[0] for item in file.items}
-    return kinds.pop() if len(kinds) == 1 else ""
-
-
 async def draw_bulk(file: BulkFile | None, call: Call, reader: Reader) -> Preview:
     """With some of the records: all stand in the file. Without one, of what was refused, only what was asked for."""
     if file is None:
         return Preview(verb=BULK_VERB, method=call.method, form=FORM)
     book = await reader.names.load_currency_book() if file.sums else NO_CURRENCY_BOOK
-    sums = [format_sum(Decimal(amount), code or None, locale=reader.locale, book=book) for code, amount in file.sums.items()]
     return Preview(
         verb=BULK_VERB,
-        entity=file.entity or _find_only_kind(file),
+        entity=file.of,
         method=call.method,
         count=len(file.items),
-        sum=" + ".join(sums),
+        sum=_join_sums(file.items, reader, book) if len(_count_kinds(file)) == 1 else "",
         lines=[
             *await _build_first_line(file, call, reader),
-            *_build_change_lines(file, reader),
+            *_build_change_lines(file, reader, book),
             *_build_extremes(file, reader, book),
             *_build_left_lines(file, reader),
             *_build_notes(file, reader),
@@ -79,12 +72,23 @@ async def _build_first_line(file: BulkFile, call: Call, reader: Reader) -> list[
     return [PreviewLine(field="first", name=_TITLES["first"][reader.locale], after=after)]
 
 
-def _build_change_lines(file: BulkFile, reader: Reader) -> Iterator[PreviewLine]:
+def _count_kinds(file: BulkFile) -> Counter[str]:
+    return Counter(item.record.rpartition(":")[0] for item in file.items)
+
+
+def _join_sums(items: Sequence[BulkItem], reader: Reader, book: CurrencyBook) -> str:
+    sums = add_sums(items).items()
+    return " + ".join(format_sum(Decimal(amount), code or None, locale=reader.locale, book=book) for code, amount in sums)
+
+
+def _build_change_lines(file: BulkFile, reader: Reader, book: CurrencyBook) -> Iterator[PreviewLine]:
     """By kind how many, or by field from what to what: «Ответственный: Анна (9), Вера (2) → Борис»."""
-    kinds = Counter(item.record.partition(":")[0] for item in file.items)
+    kinds = _count_kinds(file)
     if len(kinds) > 1:
         for kind, count in kinds.most_common():
-            yield PreviewLine(field=kind, name=_KINDS[kind][reader.locale] if kind in _KINDS else kind, after=str(count))
+            amount = _join_sums([item for item in file.items if item.record.rpartition(":")[0] == kind], reader, book)
+            after = _TITLES["worth"][reader.locale].format(count=count, amount=amount) if amount else str(count)
+            yield PreviewLine(field=kind, name=_KINDS[kind][reader.locale] if kind in _KINDS else kind, after=after)
     fields: dict[str, list[PreviewLine]] = {}
     for item in file.items:
         for line in item.shown.lines:

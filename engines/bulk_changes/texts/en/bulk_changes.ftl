@@ -1,10 +1,10 @@
 # Changes of many records at once
-bulk-progress = ⏳ Changing records: { $made } of { $count }{ $left ->
+bulk-progress = ⏳ Done: { $made } of { $count } { bulk-of }{ $left ->
     [0] {""}
    *[other] , left out: { $left }
 }
 bulk-stop = ✖ Stop
-bulk-done = ✅ Done: { $made } of { $count }
+bulk-done = ✅ { bulk-did }: { $made } of { $count } { bulk-of }
 bulk-why = { $why ->
     [gate-bulk-changed] Changed while the card waited
     [gate-already-so] So already

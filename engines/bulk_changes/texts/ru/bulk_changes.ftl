@@ -1,10 +1,10 @@
 # Изменения многих записей сразу
-bulk-progress = ⏳ Меняю записи: { $made } из { $count }{ $left ->
+bulk-progress = ⏳ Сделано: { $made } из { $count } { bulk-of }{ $left ->
     [0] {""}
    *[other] , пропущено: { $left }
 }
 bulk-stop = ✖ Остановить
-bulk-done = ✅ Сделано: { $made } из { $count }
+bulk-done = ✅ { bulk-did }: { $made } из { $count } { bulk-of }
 bulk-why = { $why ->
     [gate-bulk-changed] Изменились, пока карточка ждала
     [gate-already-so] Уже так

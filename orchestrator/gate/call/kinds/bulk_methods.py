@@ -50,6 +50,8 @@ class HandOver(FrozenParams):
 
 class UndoAll(FrozenParams):
     run: StrictStr = Field(min_length=1, max_length=64)
+    record: StrictStr = Field(default="", max_length=60)
+    """The only one that comes back, such as "deal:481"; "" for all."""
 
 
 METHODS: Final[Mapping[str, KindMethod]] = {

@@ -112,4 +112,6 @@ def find_end(rows: list[OutboxRow]) -> dict[str, Any]:
 
 
 def read_end(rows: list[OutboxRow]) -> list[tuple[str, dict[str, Any]]]:
-    return [(notice["code"], notice["args"]) for notice in find_end(rows)["notices"]]
+    """Without the words for what was done to which kind of records."""
+    ends = [(notice["code"], notice["args"]) for notice in find_end(rows)["notices"]]
+    return [(code, {name: value for name, value in args.items() if name not in {"verb", "of"}}) for code, args in ends]

@@ -156,3 +156,12 @@ async def test_who_is_responsible_may_be_each_records_own_person(tmp_path: Path)
         tasks = (await firm.read("tasks.task.list", {"filter": {"%TITLE": "Позвонить: "}, "select": ["ID", "RESPONSIBLE_ID"]}))["tasks"]
         assert {str(task["responsibleId"]) for task in tasks} == {"7"}
         assert len(tasks) == card["preview"]["count"]
+
+
+async def test_a_hand_over_of_several_kinds_says_the_sum_of_each_kind_and_no_sum_of_all(tmp_path: Path) -> None:
+    handed = {"from": 7, "to": [6], "what": ["deals", "leads"]}
+    async with a_bulk_world(tmp_path) as world:
+        preview = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))["preview"]
+        lines = {line["field"]: line["after"] for line in preview["lines"]}
+        assert lines["deal"].startswith("19 на ")
+        assert not preview["sum"]

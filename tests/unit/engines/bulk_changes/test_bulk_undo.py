@@ -6,7 +6,11 @@ from typing import Any, cast
 
 import pytest
 
+from bot.i18n.translate import Translator
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.domain import bulk
+from orchestrator.domain.outputs import Reply
 from sandbox.portal.faults import Fault
 from sandbox.portal.firm.size import Firm as FirmSize
 from state.journal.run_index import RunFilter
@@ -22,7 +26,7 @@ from tests.unit.engines.bulk_changes.bulk_kit import (
     propose,
     read_end,
 )
-from tests.unit.spine_kit import BORIS, VERA, World, command
+from tests.unit.spine_kit import BORIS, VERA, World, command, message, reply, step
 
 MARK, THEIRS = "Проверено 30 ноября", "Звонил, ждут счёт"
 
@@ -42,6 +46,10 @@ async def approve_opened(world: World, card: dict[str, Any]) -> list[Any]:
         await world.work(command("details", actor=VERA, key=VERA.key, confirmation_id=card["confirmation_id"]))
         card = [row for row in world.outbox() if row.kind == "card"][-1].body
     return await decide(world, card, actor=VERA, key=VERA.key)
+
+
+def write_end(rows: list[Any]) -> str:
+    return to_plain_text(render_reply(Reply.model_validate(find_end(rows)), Translator("ru")))
 
 
 async def press_undo(world: World, rows: list[Any]) -> list[Any]:
@@ -136,3 +144,25 @@ async def test_an_old_value_that_a_batch_would_read_as_a_reference_is_not_put_ba
         back = find_card(await click(world, find_end(rows)["actions"][0]["words"]))
         assert back["preview"]["count"] == 18
         assert len([line for line in back["preview"]["lines"] if line.get("is_held")]) == 1
+
+
+async def test_in_words_one_record_of_a_change_of_many_comes_back_alone(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        await decide(world, find_card(await propose(world)))
+        deal = min(int(row["ID"]) for row in await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}}))
+        world.model.will(reply({**step("undo.propose", {"deal": deal}), "last": True}))
+        await world.work(message("верни у неё, как было"))
+        back = find_card(world.outbox())
+        assert back["preview"]["count"] == 1
+        await decide(world, back)
+        assert await read_comment(firm, deal) != "Проверено"
+        assert len(await firm.read("crm.deal.list", {"filter": {"COMMENTS": "Проверено"}})) == 18
+
+
+async def test_the_end_says_what_was_done_to_which_records(tmp_path: Path) -> None:
+    async with a_bulk_world(tmp_path) as world:
+        rows = await decide(world, find_card(await propose(world)))
+        assert write_end(rows) == "✅ Изменено: 19 из 19 сделок"
+        undone = await decide(world, find_card(await click(world, find_end(rows)["actions"][0]["words"])))
+        assert write_end(undone) == "✅ Возвращено: 19 из 19 сделок"
