@@ -15,6 +15,7 @@ from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, jo
 from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.gate.call.portal_errors import explain_portal_error
+from orchestrator.gate.call.standing_orders import ADD as ORDER_ADD
 from orchestrator.gate.call.targets import PRODUCT_ROW
 from orchestrator.gate.preview.old_texts import shorten_line, shorten_preview
 from orchestrator.language.text import Locale, format_number
@@ -110,10 +111,11 @@ def render_following(card: Card, tr: Translator) -> Spans:
     if card.status not in {"requested", "approved"}:
         return ()
     lines = []
+    code = "card-would-propose" if card.method == ORDER_ADD else "card-then"
     for preview in map(Preview.model_validate, card.next_steps):
         lines_shown = [line for line in preview.lines if not is_named_in_heading(line, preview)]
         changes = "; ".join(format_change(line, with_name=True) for line in lines_shown)
-        spans = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
+        spans = build_spans(tr.translate(code), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(spans)
     return join_blocks(lines, "\n")
 

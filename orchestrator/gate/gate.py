@@ -10,7 +10,8 @@ from typing import Final, TypeVar, assert_never
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.bulk import BULK
-from orchestrator.domain.effect import Effect, NewRecord, Outcome, Pending
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.effect import Effect, FollowingStep, NewRecord, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.collect_facts import complete_facts
@@ -54,6 +55,7 @@ from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_labe
 from orchestrator.gate.preview.compare_words import add_comparisons
 from orchestrator.gate.preview.following_steps import draw_following
 from orchestrator.gate.preview.preview import find_verb, preview_for
+from orchestrator.gate.preview.proposed_step import draw_proposed
 from orchestrator.gate.preview.reason_names import name_reasons
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.model.card import NO_CARD, Card
@@ -267,7 +269,7 @@ class Gate:
             case Refuse():
                 return await self._refuse(case, verdict)
             case PlanOnly():
-                following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
+                following = await self._draw_following(case, call)
                 return Outcome(
                     status="planned",
                     effect_id=case.effect_id,
@@ -359,6 +361,10 @@ class Gate:
             done = refusals.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
+    async def _draw_following(self, case: _Case, call: Call) -> list[tuple[FollowingStep, Preview]]:
+        following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
+        return [*following, *await draw_proposed(call, case.actor, self._deps, case.ledger)]
+
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         preview = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
         preview = preview if case.mode == "full" else preview.model_copy(update={"mode": case.mode})
@@ -370,7 +376,7 @@ class Gate:
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
             return await self._join(case, call, entry)
-        following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
+        following = await self._draw_following(case, call)
         card_request = CardRequest(
             order=order,
             effect=case.effect,

@@ -480,6 +480,7 @@ button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
 card-then = Then:
+card-would-propose = I would propose:
 button-again-step = ↻ Request { $number } again
 
 ## A change of many records

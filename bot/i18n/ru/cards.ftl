@@ -489,6 +489,7 @@ button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Отменить { $number }
 button-check-step = 🔄 Проверить { $number }
 card-then = Затем:
+card-would-propose = Предложу:
 button-again-step = ↻ Запросить { $number }
 
 ## Изменение многих записей

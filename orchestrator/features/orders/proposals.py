@@ -6,7 +6,7 @@ Values taken from texts of records are marked as text of others, so that the car
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.directory.answers import DatedParams, Unresolved
@@ -14,7 +14,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Pending, Provenance
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.standing_orders import ChangedRecord, OrderTerms
-from orchestrator.domain.taint import Value
+from orchestrator.domain.taint import Value, split_values
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from orchestrator.features.orders import words
 from orchestrator.features.orders.record_lines import RecordLines, Records
@@ -91,7 +91,7 @@ def build_effect(order: str, terms: OrderTerms, one: ChangedRecord, names: Mappi
     """It always asks: the person ordered to be asked, not that it be done."""
     template = Template(dict(terms.propose.get("params") or {}), SCENARIO)
     foreign = any(names[place.name].is_foreign for place in template.placeholders if place.name in names)
-    params = _strip(template.fill(names).data)
+    params, _ = split_values(template.fill(names).data)
     return Effect(
         method=str(terms.propose["method"]),
         params=params,
@@ -100,14 +100,6 @@ def build_effect(order: str, terms: OrderTerms, one: ChangedRecord, names: Mappi
         requires_confirmation=True,
         slot=f"order:{order}:{one.target}:{one.state}",
     )
-
-
-def _strip(tree: Any) -> Any:
-    if isinstance(tree, Value):
-        return tree.data
-    if isinstance(tree, Mapping):
-        return {key: _strip(value) for key, value in tree.items()}
-    return [_strip(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def _tell_reason(reason: Notice | None) -> dict[str, object]:

@@ -1,7 +1,9 @@
 """A standing order as one exact call: when, about which records, what then, to whom, until when. Pure."""
 
 from collections.abc import Mapping
+from datetime import date, datetime, time
 from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
 
@@ -30,6 +32,7 @@ NAMES: Final = ("before", "now")
 """Of a condition: the record's fields before the change, and now."""
 _SAMPLES: Final[Mapping[str, float]] = {"amount": 1.0, "person": 1, "funnel": 1, "company": 1, "status": 1}
 _SINGLE: Final = {kind: of for of, kind in RECORD_KINDS.items()}
+_END_OF_DAY: Final = time(23, 59)
 _MOST: Final = 8_000
 _LONGEST_TEXT: Final = 500
 
@@ -152,7 +155,7 @@ def normalize_order(checked: JsonObject, *, zone: str) -> dict[str, Any]:
         raise refuse_order("to", "only news of records go to their owners")
     terms = _read_time(checked, zone)
     if checked.get("until"):
-        terms["until"] = _read_moment(str(checked["until"]))
+        terms["until"] = read_end(str(checked["until"]), zone)
     content = {
         **question,
         "changes": changes,
@@ -220,11 +223,16 @@ def parse_order_time(at: str | None, cron: str | None, zone: str, method: str = 
         raise refuse_order(error.param, error.detail, method) from None
 
 
-def _read_moment(text: str) -> str:
+def read_end(text: str, zone: str, method: str = ADD) -> str:
+    """A day lasts until its end in the person's zone. Raises Refusal."""
     try:
-        terms = parse_terms(text if "T" in text else f"{text}T23:59:00+00:00", None, "UTC")
+        if "T" not in text:
+            return format_iso(datetime.combine(date.fromisoformat(text.strip()), _END_OF_DAY, ZoneInfo(zone)))
+        terms = parse_terms(text, None, zone)
     except TermsError as error:
-        raise refuse_order("until", error.detail) from None
+        raise refuse_order("until", error.detail, method) from None
+    except (ValueError, OverflowError):
+        raise refuse_order("until", "a day such as 2026-12-31 or a moment with its offset is needed", method) from None
     return format_iso(terms.at) if terms.at is not None else text
 
 

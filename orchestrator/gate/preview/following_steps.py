@@ -41,7 +41,7 @@ _LOWEST: Final = 100_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class _NewRecord:
+class StandIn:
     """Drawn with `number`, which nobody can know, and shown with `title`."""
 
     kind: str
@@ -62,7 +62,7 @@ class _NewRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Drawing:
+class Drawing:
     maker: Call
     actor: Actor
     deps: GateDeps
@@ -89,12 +89,12 @@ async def draw_following(
     steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> list[tuple[FollowingStep, Preview]]:
     """With the titles of new records in place of their numbers."""
-    drawing = _Drawing(maker=maker, actor=actor, deps=deps, ledger=ledger)
+    drawing = Drawing(maker=maker, actor=actor, deps=deps, ledger=ledger)
     drawn = [(step, await _draw(step, drawing)) for step in steps[:MOST]]
     return [(step, preview) for step, preview in drawn if preview is not None]
 
 
-def _list_records(step: FollowingStep, drawing: _Drawing) -> dict[int, _NewRecord]:
+def _list_records(step: FollowingStep, drawing: Drawing) -> dict[int, StandIn]:
     """By their stand-ins."""
     makers: dict[int, tuple[str, Call | None]] = {STAND_IN: (step.made, drawing.maker)}
     for record in step.beside:
@@ -103,7 +103,7 @@ def _list_records(step: FollowingStep, drawing: _Drawing) -> dict[int, _NewRecor
     numbers = secrets.SystemRandom().sample(range(_LOWEST, 10 * _LOWEST), len(makers))
     titles = [find_new_title(maker) if maker is not None else "" for _, maker in makers.values()]
     return {
-        stand_in: _NewRecord(
+        stand_in: StandIn(
             kind=kind,
             number=number,
             title=quote(title, drawing.actor.locale) if title else NEW_RECORD[drawing.actor.locale],
@@ -113,19 +113,19 @@ def _list_records(step: FollowingStep, drawing: _Drawing) -> dict[int, _NewRecor
     }
 
 
-def _normalize(effect: Effect, drawing: _Drawing) -> Call | Refuse:
+def _normalize(effect: Effect, drawing: Drawing) -> Call | Refuse:
     deps, performer = drawing.deps, drawing.deps.performers.get(effect.kind)
     portal = performer.portal if performer else ""
     return normalize(effect, catalogue=deps.catalogue, portal=portal, actor=drawing.actor, effect_id="following")
 
 
-async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
+async def _draw(step: FollowingStep, drawing: Drawing) -> Preview | None:
     records = _list_records(step, drawing)
-    preview = await _draw_step(step, records, drawing)
-    return _name_records(preview, tuple(records.values())) if preview is not None else None
+    preview = await draw_step(step, records, drawing)
+    return name_records(preview, tuple(records.values())) if preview is not None else None
 
 
-async def _draw_step(step: FollowingStep, records: Mapping[int, _NewRecord], drawing: _Drawing) -> Preview | None:
+async def draw_step(step: FollowingStep, records: Mapping[int, StandIn], drawing: Drawing) -> Preview | None:
     deps, actor, ledger = drawing.deps, drawing.actor, drawing.ledger
     params = put_numbers(step.params, {stand_in: record.number for stand_in, record in records.items()})
     call = _normalize(Effect(method=step.method, params=params, slot=f"{drawing.maker.method}/following"), drawing)
@@ -152,7 +152,7 @@ def _list_reminder_lines(call: Call, actor: Actor, ledger: Ledger) -> list[Previ
     return [PreviewLine(field=field, name=name[actor.locale], after=after) for field, name, after in lines if after]
 
 
-def _name_records(preview: Preview, records: Sequence[_NewRecord]) -> Preview:
+def name_records(preview: Preview, records: Sequence[StandIn]) -> Preview:
     pairs = [(line, {"before": _put_titles(line.before, records), "after": _put_titles(line.after, records)}) for line in preview.lines]
     lines = [line.model_copy(update=texts) for line, texts in pairs]
     preview_lines = [line for line in lines if line.after.strip()]
@@ -160,7 +160,7 @@ def _name_records(preview: Preview, records: Sequence[_NewRecord]) -> Preview:
     return preview.model_copy(update={"lines": preview_lines, "title": preview_title, "url": "", "id": None, "record": ""})
 
 
-def _put_titles(text: str, records: Sequence[_NewRecord]) -> str:
+def _put_titles(text: str, records: Sequence[StandIn]) -> str:
     for record in records:
         text = record.put_title(text)
     return text

@@ -16,7 +16,6 @@ from orchestrator.language.date_format import When, format_day_of, format_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.schedule_terms import parse_terms
 from orchestrator.language.text import Locale
-from state.canonical import dumps
 from state.clock import parse_iso
 from state.stored import JsonObject
 
@@ -121,8 +120,7 @@ def _describe_deed(terms: OrderTerms, image: JsonObject, writer: _Writer) -> str
     if terms.report:
         return writer.format_words("do_report", title=str(image.get("report") or ""))
     if terms.propose:
-        params = dumps(terms.propose.get("params") or {})
-        return writer.format_words("do_propose", title=f"{terms.propose['method']} {params}")
+        return writer.format_words("do_propose")  # what it is stands below, drawn as a card would
     if terms.text:
         return writer.format_words("do_text", text=terms.text)
     return writer.format_words("do_tell")

@@ -31,7 +31,8 @@ def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, A
         raise orders.refuse_order("order", "say what is to change: at, cron, quiet, text, to, until or status", method)
     if checked.get("at") or checked.get("cron"):
         orders.parse_order_time(checked.get("at"), checked.get("cron"), request.zone, method)
-    return {**checked, **whose}
+    end = {"until": orders.read_end(str(checked["until"]), request.zone, method)} if checked.get("until") else {}
+    return {**checked, **end, **whose}
 
 
 def _drop_marks(params: JsonObject) -> JsonObject:

@@ -35,7 +35,7 @@ async def propose(bench: Bench, params: Mapping[str, Any], *, method: str = "ord
 async def test_the_card_says_when_what_to_whom_in_whose_rights_until_when_and_last_week(bench: Bench) -> None:
     """And that it could look back only as far as it has watched."""
     lines = await propose(bench, {"deal": 481, "changes": ["OPPORTUNITY"], "if": "now.OPPORTUNITY > 5"})
-    assert lines["Когда"] == "когда изменится: сумма, при условии now.OPPORTUNITY > 5"
+    assert lines["Когда"] == "изменится сумма, при условии now.OPPORTUNITY > 5"
     assert "Ромашка" in lines["О чём"]
     assert lines["Кому"] == "вам"
     assert lines["Права"] == "ваши на тот момент"
@@ -116,6 +116,17 @@ async def test_by_words_an_order_is_changed_paused_and_removed(bench: Bench) -> 
     await bench.world.work()
     assert bench.orders() == {}
     assert await propose(bench, {"order": order}, method="order.remove", slot="t/9/4") == "order-refused-gone"
+
+
+async def test_an_end_is_a_day_of_the_person(bench: Bench) -> None:
+    """The last minute of it in their zone, in a new order and in a changed one: a day of UTC would be shown as the one behind it."""
+    assert (await propose(bench, {**MONDAYS, "quiet": None, "deal": None, "until": "2026-12-31"}))["До"] == "чт, 31 декабря"
+    order = await bench.give({"deal": 481, "changes": ["OPPORTUNITY"], "until": "2026-12-31"})
+    assert bench.orders()[order].until == "2026-12-31T20:59:00.000000Z"
+    assert (await propose(bench, {"order": order, "until": "2027-01-31"}, method="order.change", slot="t/9/2"))[
+        "До"
+    ] == "вс, 31 января 2027"
+    assert await propose(bench, {"order": order, "until": "31 January"}, method="order.change", slot="t/9/3") == "gate-order-unclear"
 
 
 async def test_nobody_has_more_orders_than_the_limit(bench: Bench) -> None:

@@ -2,15 +2,19 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from orchestrator.domain.effect import Provenance
+from bot.i18n.translate import Translator
+from bot.rendering.cards import render_following
+from bot.rendering.spans import to_plain_text
+from orchestrator.domain.effect import Pending, Provenance
 from tests.unit.features.orders.orders_kit import Bench, a_bench
-from tests.unit.spine_kit import CHAT
+from tests.unit.spine_kit import CHAT, card, effect
 
 CALL = {"method": "tasks.task.add", "params": {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["D_{record}"]}}}
+TASK = {"TITLE": "Позвонить: {title}", "RESPONSIBLE_ID": "{owner}", "DEADLINE": "@date:послезавтра", "UF_CRM_TASK": ["D_{record}"]}
 
 
 @pytest.fixture
@@ -68,3 +72,36 @@ async def test_what_the_gate_refuses_is_told_and_not_proposed(bench: Bench) -> N
     told = bench.told(CHAT)
     assert any("не предлагаю" in text for text in told)
     assert not any(text.startswith("card:") for text in told)
+
+
+async def test_the_card_shows_what_would_be_proposed_in_words(bench: Bench) -> None:
+    """Labels, names and days as on the card of such a step; the order's card covers no such step."""
+    params = {"of": "deals", "where": "open", "quiet": 14}
+    assert await draw(bench, {**params, "propose": {"method": "tasks.task.add", "params": {"fields": TASK}}}) == (
+        "Предложу: Поставить задачу «Позвонить: „название записи“» — Исполнитель: ответственный за запись; "
+        "Крайний срок: послезавтра; Связано с CRM: сделка из найденных"
+    )
+    move = {"method": "crm.deal.update", "params": {"id": "{record}", "fields": {"STAGE_ID": "LOSE", "ASSIGNED_BY_ID": 7}}}
+    assert await draw(bench, {**params, "propose": move}, slot="t/1/2") == (
+        "Предложу: Изменить сделку — Стадия: Сделка провалена; Ответственный: Борис Смирнов"
+    )
+    assert await draw(bench, {"deal": 481, "changes": ["OPPORTUNITY"], "propose": move}, slot="t/1/3") == (
+        "Предложу: Изменить сделку «Ромашка» — Стадия: Сделка провалена; Ответственный: Борис Смирнов"
+    )
+
+
+async def test_what_cannot_be_put_in_words_is_shown_as_it_stands(bench: Bench) -> None:
+    """Nothing that would be proposed is left out of the card."""
+    odd = {"method": "crm.deal.update", "params": {"id": "{title}", "fields": {"TITLE": "x"}}}
+    shown = await draw(bench, {"deal": 481, "changes": ["OPPORTUNITY"], "propose": odd})
+    assert "crm.deal.update" in shown
+    assert '{"fields":{"TITLE":"x"},"id":"{title}"}' in shown
+
+
+async def draw(bench: Bench, params: dict[str, Any], *, slot: str = "t/1/1") -> str:
+    session = await bench.world.session()
+    result = await bench.world.submit(session, effect("order.add", params, slot=slot))
+    await session.close()
+    shown = card(session, cast("Pending", result).confirmation_id)
+    assert shown.covers == ()
+    return to_plain_text(render_following(shown, Translator("ru")))
