@@ -52,6 +52,7 @@ gate-schedule-when = { $fault ->
    *[line] Nothing can be started by this line
   }. Show its author: { $param }
 gate-order-unclear = The order is put wrongly, so it was not taken. Say in other words what you need and when
+gate-order-unwatched = I cannot watch that. I can tell when this changes: of a deal the stage, funnel, sum, currency, responsible person, closing date, source or company; of a lead the stage, sum, currency, responsible person or source; of a task the state, deadline or responsible person. I can also tell of a new record and of silence
 gate-kind-method = I do not know this action. Say in other words what you want to have in the end
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
@@ -315,6 +316,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-order-unclear] { gate-order-unclear }
+    [gate-order-unwatched] { gate-order-unwatched }
     [gate-http-host] { gate-http-host }
     [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }

@@ -52,6 +52,7 @@ gate-schedule-when = { $fault ->
    *[line] По такой строке расписания запускать нельзя
   }. Покажите автору: { $param }
 gate-order-unclear = Поручение составлено с ошибкой, поэтому не принято. Скажите другими словами, что и когда нужно
+gate-order-unwatched = За этим следить не могу. Скажу, если изменится: у сделки — стадия, воронка, сумма, валюта, ответственный, дата закрытия, источник или компания; у лида — стадия, сумма, валюта, ответственный или источник; у задачи — состояние, срок или исполнитель. Ещё скажу о новой записи и о тишине
 gate-kind-method = Такого действия я не знаю. Скажите другими словами, что должно получиться
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
@@ -315,6 +316,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-order-unclear] { gate-order-unclear }
+    [gate-order-unwatched] { gate-order-unwatched }
     [gate-http-host] { gate-http-host }
     [gate-kept-file] { gate-kept-file }
     [gate-password] { gate-password }

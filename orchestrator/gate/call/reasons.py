@@ -29,6 +29,7 @@ REFUSALS: dict[str, str] = {
     "gate-schedule-person": "{method}: only people in a messenger and tokens of the API have schedules.",
     "gate-schedule-when": "{method}, {param} ({fault}): {why}",
     "gate-order-unclear": "{method}, {param}: {why}",
+    "gate-order-unwatched": "{named} cannot be watched. These can: {possible}. Tell the person so; quiet is possible, too.",
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
     "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",

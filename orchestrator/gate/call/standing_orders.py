@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictI
 from orchestrator.domain.address import Address
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.frozen import LateModel
-from orchestrator.domain.standing_orders import LONGEST_DAYS, NEW, RECORD_KINDS, WATCHED_FIELDS, OrderCounted, OrderReader, OrderTerms
+from orchestrator.domain.standing_orders import LONGEST_DAYS, NEW, RECORD_KINDS, WATCHED_FIELDS, OrderReader, OrderTerms
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.language.schedule_terms import Terms, TermsError, parse_terms
@@ -31,6 +31,8 @@ CONDITION: Final = "if"
 NAMES: Final = ("before", "now")
 """Of a condition: the record's fields before the change, and now."""
 _SAMPLES: Final[Mapping[str, float]] = {"amount": 1.0, "person": 1, "funnel": 1, "company": 1, "status": 1}
+_UNWATCHED: Final = ("company", "contact")
+"""Understood, so that the person hears what can be watched instead."""
 _SINGLE: Final = {kind: of for of, kind in RECORD_KINDS.items()}
 _END_OF_DAY: Final = time(23, 59)
 _MOST: Final = 8_000
@@ -91,7 +93,9 @@ class OrderParams(_OrderPart):
 
     at: Moment | None = None
     cron: Annotated[StrictStr, Field(max_length=100)] | None = None
-    of: OrderCounted | None = None
+    of: Annotated[StrictStr, Field(max_length=40)] | None = None
+    company: Any = None
+    contact: Any = None
     deal: RecordId | None = None
     lead: RecordId | None = None
     task: RecordId | None = None
@@ -130,8 +134,14 @@ def refuse_order(param: str, why: str, method: str = ADD) -> Refusal:
     return build_refusal("gate-order-unclear", method=method, param=param, why=why)
 
 
+def _refuse_unwatched(named: str, counted: str) -> Refusal:
+    possible = "; ".join(f"of {of} {', '.join([*fields, NEW])}" for of, fields in WATCHED_FIELDS.items() if counted in {of, ""})
+    return build_refusal("gate-order-unwatched", named=named[:40], possible=possible)
+
+
 def normalize_order(checked: JsonObject, *, zone: str) -> dict[str, Any]:
     """In the same grammar, one record as a filter. Idempotent. Raises Refusal for what has not exactly one meaning."""
+    _check_records(checked)
     question = _build_question(checked)
     changes = _read_changes(checked, str(question.get("of") or ""))
     when = [name for name in ("at", "cron", "changes", "quiet") if checked.get(name)]
@@ -166,6 +176,13 @@ def normalize_order(checked: JsonObject, *, zone: str) -> dict[str, Any]:
     return {**terms, **{name: value for name, value in content.items() if value}, ZONE: zone}
 
 
+def _check_records(checked: JsonObject) -> None:
+    counted = str(checked.get("of") or "")
+    named = [name for name in _UNWATCHED if checked.get(name)] + ([counted] if counted and counted not in WATCHED_FIELDS else [])
+    if named:
+        raise _refuse_unwatched(named[0], "")
+
+
 def _try_condition(source: str, counted: str) -> None:
     """With a value in each field, so that a name or a comparison that can never be true is told now."""
     samples = {name: _SAMPLES.get(column, "x") for name, column in WATCHED_FIELDS[counted].items()}
@@ -195,8 +212,7 @@ def _read_changes(checked: JsonObject, counted: str) -> list[str]:
     known = WATCHED_FIELDS.get(counted, {})
     for name in names:
         if name != NEW and known and name not in known:
-            possible = ", ".join([*known, NEW])
-            raise refuse_order("changes", f"{name[:40]!r} cannot be watched; of {counted} these can: {possible}")
+            raise _refuse_unwatched(name, counted)
     return list(dict.fromkeys(names))
 
 

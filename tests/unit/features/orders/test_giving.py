@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Outcome
-from orchestrator.domain.standing_orders import MOST_ORDERS, OrderTerms
+from orchestrator.domain.standing_orders import MOST_ORDERS, WATCHED_FIELDS, OrderTerms
+from orchestrator.language.lexicon import load_lexicon
 from tests.unit.features.orders.orders_kit import Bench, a_bench, command
 from tests.unit.features.orders.test_looking import add
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, card, effect, press
@@ -59,7 +61,9 @@ REFUSED = [
     ({"cron": "0 9 * * MON", "report": {"of": "dealz"}}, "order-refused-unclear"),
     ({"at": "2020-01-01T09:00:00+03:00", "text": "x"}, "order-refused-past"),
     ({**MONDAYS, "until": "2020-01-01"}, "order-refused-past"),
-    ({"deal": 481, "changes": "TITLE"}, "gate-order-unclear"),
+    ({"deal": 481, "changes": "COMMENTS"}, "gate-order-unwatched"),
+    ({"company": 12, "changes": "PHONE"}, "gate-order-unwatched"),
+    ({"of": "companies", "filter": {"ID": 12}, "changes": "PHONE"}, "gate-order-unwatched"),
     ({"deal": 481, "changes": "OPPORTUNITY", "quiet": 3}, "gate-order-unclear"),
     ({"deal": 481, "changes": "OPPORTUNITY", "if": "__import__('os')"}, "gate-kind-params"),
     ({"deal": 481, "changes": "OPPORTUNITY", "if": "now.NO_SUCH > 1"}, "gate-order-unclear"),
@@ -77,6 +81,19 @@ REFUSED = [
 async def test_what_could_not_work_is_refused_before_anybody_is_asked(bench: Bench, params: Mapping[str, Any], code: str) -> None:
     """With a sentence for the person, and with what is possible for the model."""
     assert await propose(bench, params) == code
+
+
+async def test_what_can_be_watched_is_said_as_the_card_names_it(bench: Bench) -> None:
+    """Every field that is watched stands in the sentence, in both languages."""
+    for locale in ("ru", "en"):
+        sentence = Translator(locale).translate("gate-order-unwatched").lower()
+        named = load_lexicon("standing_orders").read_table("fields", locale).items()
+        watched = {name for names in WATCHED_FIELDS.values() for name in names}
+        assert [
+            words
+            for name, words in named
+            if name in watched and words.removeprefix("предполагаемая ").removeprefix("expected ") not in sentence
+        ] == []
 
 
 async def test_a_record_of_others_cannot_be_watched(bench: Bench) -> None:
