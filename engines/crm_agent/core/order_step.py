@@ -3,6 +3,7 @@
 Days that repeat stay words: they are read anew each time the order works.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -14,6 +15,7 @@ from state.stored import JsonObject
 
 ORDER_STEPS: Final = ("order.add", "order.change", "order.remove")
 _DATE: Final = "@date:"
+_PLACE: Final = re.compile(r"\{[a-z]+\}")
 _PARTS: Final = ("filter", "report", "propose")
 _RECORDS: Final = ("deal", "lead", "task")
 
@@ -71,7 +73,7 @@ def _read_report(step: Step) -> Step:
 
 def build_proposal(step: Step) -> Step:
     proposal = step.params["propose"]
-    return replace(step, method=str(proposal.get("method")), params=proposal["params"])
+    return replace(step, method=str(proposal.get("method")), params=_leave_out_places(proposal["params"]))
 
 
 def take_proposal(step: Step, found: JsonObject) -> Step:
@@ -91,12 +93,28 @@ def _leave_out_dates(conditions: JsonObject) -> dict[str, Any]:
     return {key: value for key, value in conditions.items() if not _is_date(value)}
 
 
+def _is_place(value: object) -> bool:
+    """{owner} and the like, which each firing fills: nobody is called so."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_place, value))
+    return isinstance(value, str) and _PLACE.fullmatch(value) is not None
+
+
+def _leave_out_places(written: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _leave_out_places(value) if isinstance(value, Mapping) else value for key, value in written.items() if not _is_place(value)
+    }
+
+
 def _put_back(written: Any, found: Any) -> Any:
-    """What was found, with days as they were written; keys that were names may differ, their order does not."""
+    """What was found, with days and places as they were written; keys that were names may differ, their order does not."""
     if _is_date(written):
         return written
-    if isinstance(written, Mapping) and isinstance(found, Mapping) and len(written) == len(found):
-        return {key: _put_back(old, new) for old, (key, new) in zip(written.values(), found.items(), strict=True)}
+    if isinstance(written, Mapping) and isinstance(found, Mapping):
+        places = {key: value for key, value in written.items() if _is_place(value)}
+        named = [value for key, value in written.items() if key not in places]
+        if len(named) == len(found):
+            return {**places, **{key: _put_back(old, new) for old, (key, new) in zip(named, found.items(), strict=True)}}
     if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):
         return [_put_back(old, new) for old, new in zip(written, found, strict=True)]
     return found

@@ -39,7 +39,17 @@ def test_a_proposal_is_settled_as_its_own_step_and_its_days_stay() -> None:
     """The day is that of the moment at which the order works."""
     fields: dict[str, Any] = {"TITLE": "{title}", "RESPONSIBLE_ID": "@user:Анна", "DEADLINE": "@date:завтра в 10"}
     proposal = {"method": "tasks.task.add", "params": {"fields": fields}}
-    found = {"fields": {"TITLE": "{title}", "RESPONSIBLE_ID": 7, "DEADLINE": "2026-11-22T10:00:00+03:00"}}
+    found = {"fields": {"RESPONSIBLE_ID": 7, "DEADLINE": "2026-11-22T10:00:00+03:00"}}
     _, params = settle({"deal": "481", "changes": ["OPPORTUNITY"], "propose": proposal}, tasks_task_add=found)
     assert params["propose"]["params"]["fields"] == {**fields, "RESPONSIBLE_ID": 7}
     assert params["deal"] == 481
+
+
+def test_a_place_that_a_firing_fills_is_looked_for_nowhere() -> None:
+    """«No employee is called {owner}» would refuse the order; text with a place in it stays what it is."""
+    fields = {"TITLE": "Позвонить: {title}", "RESPONSIBLE_ID": "{owner}", "AUDITORS": ["{owner}"], "UF_CRM_TASK": ["D_{record}"]}
+    proposal = {"method": "tasks.task.add", "params": {"id": "{record}", "fields": fields}}
+    calls, params = settle({"of": "deals", "quiet": 14, "propose": proposal})
+    (proposed,) = [call for call in calls if call.method == "tasks.task.add"]
+    assert proposed.params == {"fields": {"TITLE": "Позвонить: {title}", "UF_CRM_TASK": ["D_{record}"]}}
+    assert params["propose"] == proposal
