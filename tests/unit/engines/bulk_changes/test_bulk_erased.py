@@ -11,7 +11,7 @@ from orchestrator.reports.erasure.erase import ErasureFiles
 from state.sql import build_sqlite_url, open_store
 from state.verify.journal import verify_journal
 from tests.unit.engines.bulk_changes.bulk_kit import a_firm, a_program, click, decide, find_card, find_end, propose, read_end
-from tests.unit.spine_kit import CHAT, NOW
+from tests.unit.spine_kit import CHAT, NOW, VERA
 
 TITLE = "Волгамаш: обучение персонала"
 
@@ -38,3 +38,14 @@ async def test_erasing_who_asked_removes_the_file_and_the_journal_holds(tmp_path
     store.close()
     after = verify_journal(url, judge=EffectChecker, anchors={}, progress=lambda _: None)
     assert [finding for finding in after.findings if finding.kind != "note"] == []
+
+
+async def test_the_notices_of_a_hand_over_are_a_part_of_what_was_approved(tmp_path: Path) -> None:
+    """A message always asks; that of a file was approved with it, and the journal's check says so too."""
+    url = build_sqlite_url(tmp_path / "state" / "sdelka.db")
+    handed = {"from": 7, "to": [8], "what": ["deals"]}
+    async with a_firm() as firm, a_program(tmp_path, firm, store=open_store(url)) as world:
+        card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
+        await decide(world, card, actor=VERA, key=VERA.key)
+        assert any("im.notify" in command for command in firm.list_writes())
+    assert verify_journal(url, judge=EffectChecker, anchors={}, progress=lambda _: None).findings == []
