@@ -18,7 +18,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.e2e.e2e_kit import MovedClock, opened_world
 from tests.e2e.e2e_servers import Servers, running_servers
-from tests.pictures import acts, cards, console, documents, effects, flows, points, runs, scenarios, talk, workflows
+from tests.pictures import acts, cards, console, documents, effects, flows, many, points, runs, scenarios, talk, workflows
 from tests.pictures.studio import Scene, Studio
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -37,6 +37,7 @@ SCENES: Final[Mapping[str, Scene]] = {
         *flows.SCENES,
         *workflows.SCENES,
         *console.SCENES,
+        *many.SCENES,
     )
 }
 UNASKED: Final = tuple(scene.__name__ for scene in _EVERY)
