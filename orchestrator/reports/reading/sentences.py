@@ -7,7 +7,7 @@ from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import CommandReport
 from orchestrator.engines.base import PlanStep
-from orchestrator.reports.reading import feature_sentences, run_sentences
+from orchestrator.reports.reading import feature_sentences, order_sentences, run_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from orchestrator.reports.reading.journal_reader import (
     Narrator,
@@ -345,4 +345,5 @@ _DESCRIPTIONS: Final = {
     **feature_sentences.LEADS_DESCRIPTIONS,
     **feature_sentences.PEOPLE_DESCRIPTIONS,
     **run_sentences.DESCRIPTIONS,
+    **order_sentences.DESCRIPTIONS,
 }

@@ -9,8 +9,10 @@ import pytest
 from bitrix.errors import OutcomeUnknown
 from orchestrator.domain.standing_orders import OrderHit
 from orchestrator.features.orders.record_lines import RecordLines
+from orchestrator.reports.reading.journal_reader import Narrator
+from orchestrator.reports.reading.sentences import describe_event
 from tests.unit.features.orders.orders_kit import Bench, a_bench
-from tests.unit.spine_kit import ANNA, BORIS, VERA
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
 
 TEAM = {"of": "deals", "where": "open", "group_by": "stage", "measures": ["count"]}
 MONDAYS = {"cron": "0 9 * * MON", "report": TEAM}
@@ -230,3 +232,20 @@ async def test_a_hit_of_an_order_that_was_removed_meanwhile_is_not_tried_for_eve
     await bench.click("order", order, "remove")
     await bench.until(0.1)
     assert bench.world.sql.list_timers(OrderHit.KIND) == []
+
+
+async def test_the_journal_tells_of_orders_in_sentences(bench: Bench) -> None:
+    """Nothing is shown as the bare name of its type."""
+    order = await bench.give({"cron": "0 9 * * *", "text": "сдать отчёт"})
+    await bench.give({"order": order, "cron": "0 18 * * *"}, method="order.change")
+    await bench.until(1)
+    for deed in ("pause", "resume"):
+        await bench.click("order", order, deed)
+    del bench.people.actors[CHAT]
+    await bench.until(1)
+    bench.people.actors[CHAT] = ANNA
+    await bench.click("order", order, "remove")
+    told = [describe_event(one, Narrator(lambda code, _: code)) for one in bench.world.events() if one.type.startswith("Order")]
+    assert told[0].startswith(f"tg:1007 gave the order {order} about сдать отчёт, due at 2026-11-22T06:00:00.000000Z, until 2027-11-21T")
+    for part in ("changed the order", "was carried out", "paused the order", "resumed the order", "has no access", "removed it"):
+        assert any(part in one for one in told), told
