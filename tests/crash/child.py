@@ -50,6 +50,8 @@ from state.sql.store import open_store
 from tests import chain_kit
 from tests.assembly_kit import assemble
 from tests.crash.lab import opened_world
+from tests.crash.lab_bulk import SCRIPT as BULK
+from tests.crash.lab_bulk_person import BulkModel, BulkPerson, build_bulk_engines, list_bulk_runs
 from tests.crash.lab_faults import FAULTS
 from tests.crash.lab_flows import LIMIT
 from tests.crash.lab_go_on import GOING_ON, STAFFED
@@ -122,11 +124,14 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
     async def silent(session: str, text: str) -> None:
         del session, text
 
+    is_bulk = config["script"] == BULK
     async with open_async_store(settings) as store:
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
-        client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.create_unlimited(), transport=Wire(points))
-        model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
-        known = staff() if config["script"] in STAFFED else None
+        portal = config.get("portal") or f"{address}/rest/1/lab/"
+        client = BitrixClient(portal, limiter=Limiter.create_unlimited(), transport=Wire(points))
+        on_wire = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
+        model = BulkModel() if is_bulk else on_wire
+        known = staff() if is_bulk or config["script"] in STAFFED else None
         people = People(
             report_trouble=trouble,
             show_partial=silent,
@@ -137,13 +142,17 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         )
         is_run = config["script"] in ALL_WAYS
         engines = build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP) if is_run else Engines()
+        engines = build_bulk_engines() if is_bulk else engines
         orchestrator = assemble(settings, store, client, model, people, clock=clock, engines=engines, transcriber=Hearing())
         # The card reads the portal in the first turn, and the lab's points are calls that a person's request leads to.
         orchestrator.tools = replace(orchestrator.tools, queries={**orchestrator.tools.queries, "portal_card": build_no_card})
         if is_run:
             # Before anything works on the runs: what this process asks and stores itself was not known when it began.
             told.add("known", prompts=await store.read(list_answered), shared=str(config.get("shared", "")))
-        person = (RunPerson if is_run else Person)(orchestrator, store, told, clock, config=config)
+        kind = RunPerson if is_run else BulkPerson if is_bulk else Person
+        person = kind(orchestrator, store, told, clock, config=config)
+        if isinstance(person, BulkPerson):
+            person.points = points
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
@@ -152,6 +161,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             open_sessions = () if config.get("shared") else orchestrator._sessions.values()  # of two, each may have lost some to the other
             live = {session.stream: session.state.to_stored() for session in open_sessions}
             report = await store.read(inspected) | (await store.read(inspect_runs) if is_run else {})
+            report |= await store.read(list_bulk_runs) if is_bulk else {}
             points.shim.mark("rested")
             told.add("report", live=live, labels=points.labels, names=points.names, **report)
             if config.get("abandoned"):
@@ -160,13 +170,13 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
             await client.aclose()
-            await model.aclose()
+            await on_wire.aclose()
 
 
 async def _course(config: dict[str, Any], person: Person, clock: LabClock, told: Told) -> None:
     """The script to its end; or, for two at a time, its first step (if any) and then whatever comes until a file says stop."""
     steps = SCRIPTS.get(config["script"], ())
-    if isinstance(person, RunPerson):
+    if isinstance(person, RunPerson | BulkPerson):
         await person.live()
     elif config.get("until_stopped"):
         await person.act(steps[:1])
@@ -180,7 +190,7 @@ async def _course(config: dict[str, Any], person: Person, clock: LabClock, told:
             await person.press_while_recovering()
         await person.act(steps)
     outlived = Path(config["alone"]).is_file() if config.get("alone") else False  # noqa: ASYNC240 - a look at a file, as above
-    if config.get("settles", True) or outlived:
+    if not isinstance(person, BulkPerson) and (config.get("settles", True) or outlived):
         async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=False)) as http:
             await http.post(f"http://127.0.0.1:{config['port']}/lab/late")
         clock.ahead += AHEAD  # now the outcomes that stayed open are looked at again

@@ -152,9 +152,12 @@ class Person:
             if not rows:
                 return
             for row in rows:
-                ref = str(crc32((row.key or row.id).encode()))
-                self._told.add(row.kind, key=row.key, body=dict(row.body), session=row.session, row=row.id, ref=ref)
-                await self._known(self._store.mark_outbox_sent, row.id, ref)
+                await self._deliver(row)
+
+    async def _deliver(self, row: OutboxRow) -> None:
+        ref = str(crc32((row.key or row.id).encode()))
+        self._told.add(row.kind, key=row.key, body=dict(row.body), session=row.session, row=row.id, ref=ref)
+        await self._known(self._store.mark_outbox_sent, row.id, ref)
 
     async def _due(self, ahead: timedelta) -> list[OutboxRow]:
         return list(await self._known(self._store.list_due_outbox, "tg", self._clock.now() + ahead))
