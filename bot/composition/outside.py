@@ -114,7 +114,7 @@ def build_outside(
         read_file=build_file_reader(folder, policies),
         download=build_downloader(http, policies),
         numbers=numbers,
-        bulk=PortalBulkFiles(installation.store, portal.reads),
+        bulk=PortalBulkFiles(installation.store, portal.reads, installation.clock),
         day=day,
         watch=MirrorWatch(numbers, portal.naming.find_title),
         shelf=shelf,

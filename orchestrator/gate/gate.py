@@ -31,7 +31,7 @@ from orchestrator.gate.approve.refused_steps import build_held, build_refusal_ev
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult, refuse_unchanged
 from orchestrator.gate.bulk.freeze import freeze
-from orchestrator.gate.bulk.parts import check_part
+from orchestrator.gate.bulk.parts import check_part, hold_records
 from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -151,7 +151,7 @@ class Gate:
             if isinstance(call, Refuse):
                 return await self._refuse(case, call)
         try:
-            async with self._deps.locks.hold(call.targets if effect.part_of else ()):
+            async with hold_records(call, effect, deps=self._deps, ledger=ledger):
                 return await self._submit_call(case, call, earlier)
         except EffectConflict:
             if not effect.withdraws or case.may_withdraw(case.named_card):

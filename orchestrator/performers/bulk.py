@@ -1,26 +1,23 @@
 """Starts the runs that carry out frozen files, and reads these files, their records and what such a run has done."""
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Final
-
-from pydantic import ValidationError
 
 from bitrix.bulk.bulk import list_all
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
-from orchestrator.domain.bulk import BULK_ENGINE, BulkDone, BulkFile
+from orchestrator.domain.bulk import BULK_ENGINE, BulkDone
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
+from orchestrator.gate.bulk.stored_files import ProcessTurn, StoredBulkFiles
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ignored_filters import find_ignored_field
 from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON, build_run_key
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.normalize.batch import unpack_commands
-from state.canonical import hash_text, loads
 from state.clock import Clock
 from state.events.calls import CallSucceeded, OutcomeReconciled
 from state.events.runs import RunFinished, RunStarted, RunWoken
@@ -34,8 +31,6 @@ from state.stored import JsonObject
 CARD: Final = "card"
 """The run's argument with the effect whose approval covers its calls."""
 FILTER_IGNORED: Final = "portal-filter-ignored"
-_KEPT: Final = 4
-"""Files that stay read: a run asks for its own with each part."""
 
 
 class BulkPerformer:
@@ -76,34 +71,16 @@ class BulkPerformer:
         return order.to_row(key, source=f"start:{key}", actor=actor, now=self._clock.now(), lane="turn")
 
 
-def _parse(text: str) -> BulkFile | None:
-    try:
-        return BulkFile.model_validate(loads(text))
-    except (ValueError, ValidationError):
-        return None
-
-
-class PortalBulkFiles:
+class PortalBulkFiles(StoredBulkFiles):
     """See `orchestrator.gate.call.ports.BulkFiles`."""
 
-    def __init__(self, store: AsyncStore, reads: PortalReader) -> None:
-        self._store = store
+    def __init__(self, store: AsyncStore, reads: PortalReader, clock: Clock) -> None:
+        super().__init__(store)
         self._reads = reads
-        self._files: dict[str, BulkFile] = {}
+        self._turn = ProcessTurn(store, clock)
 
-    async def load(self, digest: str) -> BulkFile | None:
-        if digest in self._files:
-            return self._files[digest]
-        text = await self._store.load_blob(digest) if digest else None
-        if text is None or hash_text(text) != digest:
-            return None
-        file = await asyncio.to_thread(_parse, text)
-        if file is None:
-            return None
-        while len(self._files) >= _KEPT:
-            del self._files[next(iter(self._files))]
-        self._files[digest] = file
-        return file
+    def hold_turn(self, owner: str) -> AbstractAsyncContextManager[None]:
+        return self._turn.hold(owner)
 
     async def read_records(self, call: Call, most: int) -> Sequence[JsonObject] | Rejected:
         rows = await self._read_rows(call, most + 1)

@@ -352,6 +352,10 @@ class Session:
         """Oldest first, at most `MAX_CALLS`: all of the last `within` and some earlier ones."""
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
+    @property
+    def owner(self) -> str:
+        return self._lease.owner
+
     async def renew(self) -> None:
         """Raises SessionTaken if the lease was lost."""
         now = self._clock.now()

@@ -40,10 +40,10 @@ from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.live_policy import FixedPolicy
+from orchestrator.gate.bulk.stored_files import StoredBulkFiles
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
 from orchestrator.rehearsals.call_forms import CallForms
-from orchestrator.reports.bulk_files import StoredBulkFiles
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.sessions.run_progress import RunProgress

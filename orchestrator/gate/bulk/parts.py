@@ -1,6 +1,7 @@
 """Whether a batch is exactly a part of an approved file, and which of its records may not be changed any more."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,16 +12,18 @@ from orchestrator.gate.approve.run_approved import refuse_unchanged
 from orchestrator.gate.bulk.freeze import CHANGED, is_changed
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds.bulk_methods import DIGEST
+from orchestrator.gate.call.kinds.bulk_methods import DIGEST, build_run_key
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.decide.decide import evaluate
-from state.journal.store import EffectRow
+from state.journal.store import EffectRow, EffectStatus
 
 _RUNS: Final = frozenset({"started", "succeeded", "unknown"})
 """The run that asks is what the effect starts, so the effect has happened whatever its own status says."""
+_SENT: Final[tuple[EffectStatus, ...]] = ("started", "succeeded", "unknown", "refused")
+_NOT_DONE: Final = frozenset({"error", "not_run"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,15 +35,29 @@ class Part:
     left: tuple[CommandReport, ...] = ()
 
 
+@asynccontextmanager
+async def hold_records(call: Call, effect: Effect, *, deps: GateDeps, ledger: Ledger) -> AsyncIterator[None]:
+    """So that nothing is written over what was not read: of a part its places in the file, too, in this process alone.
+
+    Raises StoreError.
+    """
+    places = [(f"{effect.part_of}/{leaf.key}", 0) for leaf in call.leaves if effect.part_of]
+    turn = deps.bulk.hold_turn(ledger.owner) if effect.part_of else nullcontext()
+    async with turn, deps.locks.hold(() if call.reads_only else (*call.targets, *places)):
+        yield
+
+
 async def check_part(
     call: Call, effect: Effect, facts: Facts, *, actor: Actor, mode: Mode, deps: GateDeps, ledger: Ledger
 ) -> Part | Refuse:
     """Fails closed: a part runs only as the file has it, for who asked with their rights of now, while its approver still has access.
 
+    Only the one run of the approval has parts, and each call of the file is sent once, whatever slot asks for it.
+
     Raises StoreError.
     """
     present = deps.present(actor)
-    row = await ledger.find_effect(effect.part_of)
+    row = await ledger.find_effect(effect.part_of) if ledger.key == build_run_key(effect.part_of) else None
     order = _read_order(row, actor)
     if order is None or row is None or present is None:
         return refuse("gate-bulk-part")
@@ -53,8 +70,25 @@ async def check_part(
     items = {item.key: item for item in file.calls}
     if not all(leaf.key in items and items[leaf.key].essence == leaf.essence for leaf in call.leaves):
         return refuse("gate-bulk-part")
+    if not {leaf.key for leaf in call.leaves}.isdisjoint(await _find_begun(ledger)):
+        return refuse("gate-bulk-part")
     left = tuple(_find_left(call, file, effect, facts, actor=present, mode=mode, deps=deps))
     return Part(card=order.confirmation_id, approved_by=approver.key, left=left)
+
+
+async def _find_begun(ledger: Ledger) -> set[str]:
+    """The keys of all calls that this run has sent, and of which the portal has not said that they did not happen."""
+    begun: set[str] = set()
+    for status in _SENT:
+        for row in await ledger.list_effects(status):
+            reports = (row.outcome or {}).get("commands") or ()
+            keys = {str(report["key"]): report["status"] not in _NOT_DONE for report in reports}
+            begun |= {key for key in _list_keys(row) if keys.get(key, status != "refused")}
+    return begun
+
+
+def _list_keys(row: EffectRow) -> Iterator[str]:
+    return (str(command["key"]) for command in (row.call.get("call") or {}).get("commands") or ())
 
 
 def _read_order(row: EffectRow | None, actor: Actor) -> StoredOrder | None:

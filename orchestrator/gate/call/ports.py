@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -22,6 +23,10 @@ class Ledger(Protocol):
     """Of one session, held under a lease: a commit fails once another process has taken it over."""
 
     key: str
+
+    @property
+    def owner(self) -> str:
+        """The process that holds the lease."""
 
     @property
     def now(self) -> datetime: ...
@@ -227,6 +232,12 @@ class BulkFiles(Protocol):
     async def read_run(self, run: str) -> BulkDone | None:
         """None if it is not known any more, or not over. May raise StoreError."""
 
+    def hold_turn(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """From before the read of a part until after its write; waits while another process than `owner` works on one.
+
+        Raises StoreError.
+        """
+
 
 class NoBulkFiles:
     """Where no portal can be read: nothing is frozen, and no part of anything runs."""
@@ -239,6 +250,9 @@ class NoBulkFiles:
 
     async def read_run(self, _run: str) -> BulkDone | None:
         return None
+
+    def hold_turn(self, _owner: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
 
 class FreezeSwitch(Protocol):

@@ -1,6 +1,7 @@
 """What is carried out as a part of an approved file is that part, and nothing else runs as one."""
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -9,9 +10,13 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.telegram.view.message_builder import build_message
+from engines.bulk_changes.core.engine import _Tally
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Outcome, write_batch
+from orchestrator.gate.call.kinds.bulk_methods import build_run_key
 from orchestrator.gate.preview.whole_file import add_records
+from state.clock import generate_id
+from state.journal.run_index import RunFilter
 from tests.unit.engines.bulk_changes.bulk_kit import CHANGE, Firm, a_bulk_world, a_firm, decide, find_card, propose, read_end
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, command, message, press, reply, step
 
@@ -25,10 +30,17 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def submit_part(
-    world: World, card: Mapping[str, Any], commands: Mapping[str, tuple[str, Any]], *, slot: str = "x/1", actor: Actor = ANNA
+    world: World,
+    card: Mapping[str, Any],
+    commands: Mapping[str, tuple[str, Any]],
+    *,
+    slot: str = "x/1",
+    actor: Actor = ANNA,
+    run: str = "",
 ) -> Outcome:
-    """As the engine does, from a run's session."""
-    session = await world.session("tg:1999", owner="part")
+    """As the engine does, from the run's session."""
+    world.sql.expire_leases()
+    session = await world.session(run or build_run_key(card["effect_id"]), owner="part")
     effect = Effect(method="batch", params={"cmd": write_batch(commands)}, part_of=card["effect_id"], slot=slot, proposed_by="bulk_changes")
     done = await world.gate.submit(effect, actor=actor, mode="full", turn_id="x", ledger=session)
     assert isinstance(done, Outcome)
@@ -36,13 +48,19 @@ async def submit_part(
     return done
 
 
+async def _send_nothing(*_: Any) -> _Tally:
+    return _Tally()
+
+
 def _update(deal: int, fields: Mapping[str, Any]) -> tuple[str, Any]:
     return "crm.deal.update", {"id": deal, "fields": dict(fields)}
 
 
 async def _carry_out_and_put_back(world: World, card: Mapping[str, Any]) -> None:
-    """The records are as the file has them again, so that nothing but the check of the part is in the way."""
-    await decide(world, card)
+    """The first records are as the file has them again, and were not sent, so that nothing but the check of the part is in the way."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engines.bulk_changes.core.engine._run_part", _send_nothing)
+        await decide(world, card)
     for deal in (410, 481):
         await cast("Firm", world.portal).read("crm.deal.update", {"id": deal, "fields": {"COMMENTS": ""}})
 
@@ -82,6 +100,50 @@ async def test_no_part_runs_for_somebody_else(world: World) -> None:
     done = await submit_part(world, card, {"c1": _update(410, COMMENT)}, actor=VERA)
     assert done.status == "refused"
     assert (await submit_part(world, card, {"c1": _update(410, COMMENT)}, slot="x/2")).status == "succeeded"
+
+
+ADD = {"method": "tasks.task.add", "fields": {"TITLE": "Позвонить: {TITLE}"}}
+CALLS: dict[str, Any] = {"update": CHANGE, "add": {"of": "deals", "filter": {"CLOSED": "N"}, "add": ADD}}
+
+
+async def _read_part(world: World, card: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """The first two calls of the file as the engine sends them."""
+    row = world.sql.find_effect(card["effect_id"])
+    assert row is not None
+    file = await world.gate.deps.bulk.load(row.call["call"]["params"]["digest"])
+    assert file is not None
+    return {item.key: (item.method, item.params) for item in file.items[:2]}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+async def test_no_second_slot_and_no_second_run_sends_a_call_of_the_file_again(world: World, verb: str) -> None:
+    firm = cast("Firm", world.portal)
+    card = find_card(await propose(world, CALLS[verb]))
+    await _carry_out_and_put_back(world, card)
+    part = await _read_part(world, card)
+    assert (await submit_part(world, card, part, slot="y/1", run=f"run:{generate_id()}")).status == "refused"
+    assert (await submit_part(world, card, part)).status == "succeeded"
+    for deal in (params["id"] for _, params in part.values() if "id" in params):  # put back, so that the record is no reason
+        await firm.read("crm.deal.update", {"id": deal, "fields": {"COMMENTS": ""}})
+    written = len(firm.list_writes())
+    again = await submit_part(world, card, part, slot="x/2")
+    assert (again.status, again.reason.code if again.reason else "") == ("refused", "gate-bulk-part")
+    assert len(firm.list_writes()) == written
+
+
+async def test_the_same_file_started_twice_makes_each_task_once(world: World) -> None:
+    """As a second copy of the input that begins the run would, in a run of its own."""
+    firm = cast("Firm", world.portal)
+    card = find_card(await propose(world, CALLS["add"]))
+    await decide(world, card)
+    written = len(firm.list_writes())
+    (run,) = world.sql.list_runs(RunFilter())
+    begun = world.sql.find_inbox(f"start:run:{run.run_id}")
+    assert begun is not None
+    key = f"run:{generate_id()}"
+    await world.work(replace(begun, id=generate_id(), source=f"start:{key}", session=key, status="new"))
+    assert len(world.sql.list_runs(RunFilter())) == 2
+    assert len(firm.list_writes()) == written
 
 
 async def test_above_the_limit_of_a_role_a_second_person_approves(tmp_path: Path) -> None:
