@@ -195,7 +195,11 @@ class Gate:
             return refused.model_copy(update={"commands": part.left})
         if isinstance(verdict, Refuse):  # about the batch and not about one of its records, such as a freeze
             return await self._refuse(case, verdict)
-        return await self._run(case, call, facts, approved=(part.card, part.approved_by))
+        keys = [leaf.key for leaf in call.leaves]
+        await self._deps.sent.mark(case.ledger, keys)
+        outcome = await self._run(case, call, facts, approved=(part.card, part.approved_by))
+        await self._deps.sent.settle(case.ledger, keys, outcome)
+        return outcome
 
     def count_changes(self, effect: Effect, *, actor: Actor) -> int:
         """Writing commands of a batch, 1 for another change, otherwise 0."""

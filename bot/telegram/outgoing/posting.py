@@ -71,7 +71,12 @@ class Poster:
         tr = self.people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
-        letter = _render_row(row, card, tr) if row.kind != "sent" else await self._render_sent_file(row, tr)
+        if row.kind == "sent":
+            letter = await self._render_sent_file(row, tr)
+        elif row.kind == "details":  # thousands of records take a moment
+            letter = await asyncio.to_thread(_render_row, row, card, tr)
+        else:
+            letter = _render_row(row, card, tr)
         chat = parse_chat(row.session)[0]
         outlet = self._for_anyone if is_for_anyone(row, card) else self._outlet
         known = _find_editable(row.sent_ref, chat, self._outlet.find_current_chat(chat))

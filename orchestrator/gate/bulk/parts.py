@@ -18,12 +18,10 @@ from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.decide.decide import evaluate
-from state.journal.store import EffectRow, EffectStatus
+from state.journal.store import EffectRow
 
 _RUNS: Final = frozenset({"started", "succeeded", "unknown"})
 """The run that asks is what the effect starts, so the effect has happened whatever its own status says."""
-_SENT: Final[tuple[EffectStatus, ...]] = ("started", "succeeded", "unknown", "refused")
-_NOT_DONE: Final = frozenset({"error", "not_run"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,25 +68,10 @@ async def check_part(
     items = {item.key: item for item in file.calls}
     if not all(leaf.key in items and items[leaf.key].essence == leaf.essence for leaf in call.leaves):
         return refuse("gate-bulk-part")
-    if not {leaf.key for leaf in call.leaves}.isdisjoint(await _find_begun(ledger)):
+    if not {leaf.key for leaf in call.leaves}.isdisjoint(await deps.sent.load(ledger)):
         return refuse("gate-bulk-part")
     left = tuple(_find_left(call, file, effect, facts, actor=present, mode=mode, deps=deps))
     return Part(card=order.confirmation_id, approved_by=approver.key, left=left)
-
-
-async def _find_begun(ledger: Ledger) -> set[str]:
-    """The keys of all calls that this run has sent, and of which the portal has not said that they did not happen."""
-    begun: set[str] = set()
-    for status in _SENT:
-        for row in await ledger.list_effects(status):
-            reports = (row.outcome or {}).get("commands") or ()
-            keys = {str(report["key"]): report["status"] not in _NOT_DONE for report in reports}
-            begun |= {key for key in _list_keys(row) if keys.get(key, status != "refused")}
-    return begun
-
-
-def _list_keys(row: EffectRow) -> Iterator[str]:
-    return (str(command["key"]) for command in (row.call.get("call") or {}).get("commands") or ())
 
 
 def _read_order(row: EffectRow | None, actor: Actor) -> StoredOrder | None:

@@ -13,6 +13,7 @@ from orchestrator.gate.call.policy import ChangeCounter, Policy
 from orchestrator.gate.call.ports import BulkFiles, FreezeSwitch, Ledger, Names, NoBulkFiles, Performer
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.record_locks import RecordLocks
+from orchestrator.gate.call.sent_calls import SentCalls
 
 
 class PolicySource(Protocol):
@@ -35,6 +36,7 @@ class GateDeps:
     switch: FreezeSwitch
     bulk: BulkFiles = field(default_factory=NoBulkFiles)
     locks: RecordLocks = field(default_factory=RecordLocks)
+    sent: SentCalls = field(default_factory=SentCalls)
 
     @property
     def policy(self) -> Policy:
