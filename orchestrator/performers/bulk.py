@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Final
 
 from bitrix.bulk.bulk import list_all
+from bitrix.bulk.lists import extract_rows
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import find_own_chat
@@ -15,7 +16,7 @@ from orchestrator.gate.bulk.stored_files import ProcessTurn, StoredBulkFiles
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ignored_filters import find_ignored_field
 from orchestrator.gate.call.kinds.bulk_methods import DIGEST, MARK, PERSON, build_run_key
-from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, TooMany, Unknown
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.normalize.batch import unpack_commands
 from state.clock import Clock
@@ -82,12 +83,17 @@ class PortalBulkFiles(StoredBulkFiles):
     def hold_turn(self, owner: str) -> AbstractAsyncContextManager[None]:
         return self._turn.hold(owner)
 
-    async def read_records(self, call: Call, most: int) -> Sequence[JsonObject] | Rejected:
-        rows = await self._read_rows(call, most + 1)
+    async def read_records(self, call: Call, most: int) -> Sequence[JsonObject] | TooMany | Rejected:
+        page = await self._reads.client.call(call.method, call.params, repeatable=True, priority=Priority.INTERACTIVE)
+        rows, count = extract_rows(page.result), page.total
+        is_whole = count is not None and len(rows) == count
+        if not is_whole and (count is None or count <= most):
+            rows = await self._read_rows(call, most + 1)
+            count = len(rows)
         if ignored := find_ignored_field(call, rows):
             detail = f"the portal left out the condition on {ignored}: rows contradict it, so nothing is changed by it"
             return Rejected(code=FILTER_IGNORED, detail=detail, args={"field": ignored})
-        return rows
+        return TooMany(count) if count is not None and count > most else rows
 
     async def _read_rows(self, call: Call, most: int) -> list[JsonObject]:
         """In ranges of ids, which takes a few requests for thousands of records; by pages where the filter does not allow it."""

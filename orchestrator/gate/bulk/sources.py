@@ -16,7 +16,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.params import build_refusal
-from orchestrator.gate.call.ports import Rejected
+from orchestrator.gate.call.ports import Rejected, TooMany
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
@@ -183,7 +183,7 @@ async def _read_rows(kind: RecordKind, conditions: JsonObject, actor: Actor, dep
     rows = await deps.bulk.read_records(call, most)
     if isinstance(rows, Rejected):
         return Refuse(reason=Notice(code=rows.code, args=dict(rows.args)), detail=rows.detail, foreign_text=rows.foreign_text)
-    return build_too_many(len(rows), deps) if len(rows) > most else rows
+    return build_too_many(rows.count, deps) if isinstance(rows, TooMany) else rows
 
 
 def normalize_leaf(method: str, params: JsonObject, actor: Actor, deps: GateDeps, *, origin: str = "bulk") -> Call | Refuse:

@@ -220,14 +220,22 @@ class Reconciled:
     commands: Sequence[CommandReport] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    count: int
+
+
 class BulkFiles(Protocol):
     """Frozen files of changes of many records, by their SHA-256."""
 
     async def load(self, digest: str) -> BulkFile | None:
         """None if it is gone. May raise StoreError."""
 
-    async def read_records(self, call: Call, most: int) -> "Sequence[JsonObject] | Rejected":
-        """All rows of a list, at most one more than `most`; rejected if the portal left out a condition. Raises BitrixError."""
+    async def read_records(self, call: Call, most: int) -> "Sequence[JsonObject] | TooMany | Rejected":
+        """All rows of a list; above `most` they are counted with one request and not read.
+
+        Rejected if the portal left out a condition. Raises BitrixError.
+        """
 
     async def read_run(self, run: str) -> BulkDone | None:
         """None if it is not known any more, or not over. May raise StoreError."""
@@ -245,7 +253,7 @@ class NoBulkFiles:
     async def load(self, _digest: str) -> BulkFile | None:
         return None
 
-    async def read_records(self, _call: Call, _most: int) -> "Sequence[JsonObject] | Rejected":
+    async def read_records(self, _call: Call, _most: int) -> "Sequence[JsonObject] | TooMany | Rejected":
         return ()
 
     async def read_run(self, _run: str) -> BulkDone | None:

@@ -158,9 +158,13 @@ async def test_above_the_limit_of_a_role_a_second_person_approves(tmp_path: Path
 
 async def test_more_records_than_the_policy_allows_are_refused_with_both_numbers(tmp_path: Path) -> None:
     async with a_bulk_world(tmp_path, policy={"bulk": {"most": 10}}) as world:
+        sent = len(cast("Firm", world.portal).sent)
         rows = await propose(world, is_refused=True)
         assert not [row for row in rows if row.kind == "card"]
-        assert "gate-bulk-many" in str([row.body for row in rows])
+        (notice,) = [one for row in rows for one in row.body.get("notices", ()) if one["code"] == "gate-bulk-many"]
+        assert notice["args"] == {"count": 19, "limit": 10}
+        lists = [method for method, _ in cast("Firm", world.portal).sent[sent:] if method in {"crm.deal.list", "batch"}]
+        assert lists == ["crm.deal.list"]  # counted, and not read
 
 
 async def test_above_fifty_records_the_press_counts_once_the_file_was_opened(tmp_path: Path) -> None:
