@@ -34,8 +34,6 @@ from state.events.bulk import BulkFrozen
 from state.stored import JsonObject
 
 _TITLES: Final = {verb: load_lexicon("bulk_card").read_titles("titles", verb) for verb in ("update", "add", "handover", "undo")}
-_AT_ONCE: Final = 5
-"""Records between two pauses for other work."""
 CHANGED: Final = "gate-bulk-changed"
 _INSIDE: Final = frozenset({"W"})
 _OF_ONE: Final = frozenset({"gate-hands-away"})
@@ -90,6 +88,7 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
     asks: list[Ask] = []
     refusals: list[Refuse] = []
     for number, candidate in enumerate(candidates.rows):
+        await asyncio.sleep(0)  # one record takes some milliseconds, and others wait
         judged = await _judge(candidate, f"c{number + 1}", bench, known)
         if isinstance(judged, Refuse):
             return judged
@@ -100,8 +99,6 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
             refusals += [judged.refusal] if judged.refusal is not None else []
         if judged.ask is not None:
             asks.append(judged.ask)
-        if number % _AT_ONCE == 0:
-            await asyncio.sleep(0)
     if not items:
         return _refuse_all(left, refusals)
     notes = await _judge_notes(items, candidates.former, bench) if candidates.former else []
