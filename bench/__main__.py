@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.bulk import bulk_benches
 from bench.calibration import Calibration, format_bar, judge_row
+from bench.changes import change_benches
 from bench.console import console_benches
 from bench.definitions import definition_benches
 from bench.expressions import expression_benches
@@ -52,6 +53,7 @@ BENCHES = {
     "sessions": session_benches,
     "postgres": postgres_benches,
     "bulk": bulk_benches,
+    "changes": change_benches,
     "numbers": number_benches,
     "runs": run_benches,
     "definitions": definition_benches,
