@@ -10,8 +10,9 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_following
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.effect import Pending, Provenance
+from orchestrator.features.orders import firing
 from tests.unit.features.orders.orders_kit import Bench, a_bench
-from tests.unit.spine_kit import CHAT, card, effect
+from tests.unit.spine_kit import CHAT, card, effect, press
 
 CALL = {"method": "tasks.task.add", "params": {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["D_{record}"]}}}
 TASK = {"TITLE": "Позвонить: {title}", "RESPONSIBLE_ID": "{owner}", "DEADLINE": "@date:послезавтра", "UF_CRM_TASK": ["D_{record}"]}
@@ -105,3 +106,24 @@ async def draw(bench: Bench, params: dict[str, Any], *, slot: str = "t/1/1") -> 
     shown = card(session, cast("Pending", result).confirmation_id)
     assert shown.covers == ()
     return to_plain_text(render_following(shown, Translator("ru")))
+
+
+async def test_two_orders_that_fire_each_other_end_and_the_person_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though every card is pressed: the first that comes too often in a day is paused, and so neither fires any more."""
+    monkeypatch.setattr(firing, "MOST_FIRINGS", 3)
+    for mine, other in ((1_000, 2_000), (2_000, 1_000)):
+        proposal = {"method": "crm.deal.update", "params": {"id": "{record}", "fields": {"OPPORTUNITY": other}}}
+        await bench.give({"deal": 481, "changes": "OPPORTUNITY", "if": f"now.OPPORTUNITY == {mine}", "propose": proposal})
+    await bench.look()
+    bench.outbox()
+    await change(bench, 1_000)
+    pressed, paused = 0, 0
+    for _ in range(10):
+        rows = bench.outbox()
+        paused += sum("order-was-paused" in str(row.body) for row in rows)
+        cards = [row.body for row in rows if row.kind == "card" and row.body["status"] == "requested"]
+        await bench.world.work(*[press(one) for one in cards])
+        pressed += len(cards)
+        await bench.look()
+    assert (pressed, paused) == (6, 1)
+    assert sorted(entry.why for entry in bench.orders().values()) == ["", "often"]
