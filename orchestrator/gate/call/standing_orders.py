@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictI
 from orchestrator.domain.address import Address
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.frozen import LateModel
-from orchestrator.domain.standing_orders import LONGEST_DAYS, NEW, RECORD_KINDS, WATCHED_FIELDS, OrderReader, OrderTerms
+from orchestrator.domain.standing_orders import LONGEST_DAYS, NEW, RECORD_KINDS, WATCHED_FIELDS, OrderCounted, OrderReader, OrderTerms
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.language.schedule_terms import Terms, TermsError, parse_terms
@@ -93,9 +93,7 @@ class OrderParams(_OrderPart):
 
     at: Moment | None = None
     cron: Annotated[StrictStr, Field(max_length=100)] | None = None
-    of: Annotated[StrictStr, Field(max_length=40)] | None = None
-    company: Any = None
-    contact: Any = None
+    of: OrderCounted | None = None
     deal: RecordId | None = None
     lead: RecordId | None = None
     task: RecordId | None = None
@@ -141,7 +139,6 @@ def _refuse_unwatched(named: str, counted: str) -> Refusal:
 
 def normalize_order(checked: JsonObject, *, zone: str) -> dict[str, Any]:
     """In the same grammar, one record as a filter. Idempotent. Raises Refusal for what has not exactly one meaning."""
-    _check_records(checked)
     question = _build_question(checked)
     changes = _read_changes(checked, str(question.get("of") or ""))
     when = [name for name in ("at", "cron", "changes", "quiet") if checked.get(name)]
@@ -176,9 +173,10 @@ def normalize_order(checked: JsonObject, *, zone: str) -> dict[str, Any]:
     return {**terms, **{name: value for name, value in content.items() if value}, ZONE: zone}
 
 
-def _check_records(checked: JsonObject) -> None:
-    counted = str(checked.get("of") or "")
-    named = [name for name in _UNWATCHED if checked.get(name)] + ([counted] if counted and counted not in WATCHED_FIELDS else [])
+def check_records(proposed: JsonObject) -> None:
+    """Of what was written, before its shape is checked. Raises Refusal."""
+    counted = str(proposed.get("of") or "")
+    named = [name for name in _UNWATCHED if proposed.get(name)] + ([counted] if counted and counted not in WATCHED_FIELDS else [])
     if named:
         raise _refuse_unwatched(named[0], "")
 

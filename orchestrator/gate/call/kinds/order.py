@@ -23,6 +23,7 @@ def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, A
     whose = {orders.PERSON: request.person, orders.SEES: sees, orders.LOCALE: request.locale, orders.MARK: request.effect_id}
     plain = {name: value for name, value in proposed.items() if name not in {*whose, orders.ZONE}}
     if method == orders.ADD:
+        orders.check_records(plain)
         return {**orders.normalize_order(validate_params(request, plain), zone=request.zone), **whose}
     if method == orders.LIST:
         return {**validate_params(request, plain), **whose, orders.MARK: ""}
