@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.replies.one_message import drop_restatements
+from orchestrator.replies.one_message import drop_restatements, sounds_done
 
 REQUEST = "поставь задачу Позвонить Смирнову на понедельник 15:00 и подними сумму сделки Ромашка до 150 000"
 LINES = ("«Позвонить Смирнову» №9001", "Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы", "Сумма", "120 000 ₽", "150 000 ₽", "Ромашка")
@@ -109,7 +109,7 @@ def test_a_denial_in_the_request_makes_no_denial_known() -> None:
     [
         "Добавляю в «Стройинвест: фасад» 7 шт. «Светильник» по 1000 ₽.",
         "Добавляю в «Стройинвест: фасад» 7 упак. «Светильник» по 1000 ₽.",
-        "Встреча на ул. Мира, 5.",
+        "Встреча на ул. Мира, 7.",
     ],
 )
 def test_a_sentence_is_not_cut_at_a_shortened_word_or_a_known_name(text: str) -> None:
@@ -121,3 +121,55 @@ def test_a_sentence_is_not_cut_at_a_shortened_word_or_a_known_name(text: str) ->
 def test_what_is_left_out_is_a_whole_sentence() -> None:
     text = "Клиент хочет семь. «Светильник» по 1000 ₽."
     assert drop_restatements(text, ("светильники по 1000 рублей", "Светильник", "1 000 ₽")) == "Клиент хочет семь."
+
+
+SALES_DAY = (
+    "корпус 1 двигаем на следующий этап, впиши двадцать светильников по 1000 рублей, закрыть хотим десятого декабря; передай: жду протокол",
+    "Стройинвест: корпус 1", "Стадия", "Новая", "Подготовка документов", "Светильник светодиодный 36 Вт 20 × 1 000 ₽", "Дата завершения",
+    "чт, 10 декабря", "Глеб Орлов", "Анна: Жду протокол к вечеру понедельника", "Заявка с сайта 146",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Перевожу «Стройинвест: корпус 1» из «Новой» в «Подготовку документов».",
+        "Добавляю в «Стройинвест: корпус 1» 20 шт. «Светильник светодиодный 36 Вт» по 1000 ₽.",
+        "Ставлю дату завершения 10 декабря.",
+        "Пишу Глебу, что вы ждёте протокол к вечеру понедельника.",
+        "Беру лид №146 «Заявка с сайта» и меняю ему стадию, как вы хотели.",
+    ],
+)
+def test_an_announcement_is_left_out_unless_it_names_something_else(text: str) -> None:
+    """Names, numbers and days stand in other cases and with other spaces on the card; the words around them say nothing."""
+    assert drop_restatements(text, SALES_DAY, ("Пишу Глебу про протокол",)) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Пишу Глебу и Вере про протокол.",
+        "Перевожу «Стройинвест: корпус 2» в «Подготовку документов».",
+        "Добавляю 30 шт. по 1 000 ₽.",
+        "Пишу Глебу, что протокол нужен завтра.",
+        "Пишу Глебу не сразу.",
+        "Клиент недоволен.",
+    ],
+)
+def test_an_announcement_that_names_something_else_stays(text: str) -> None:
+    assert drop_restatements(text, SALES_DAY, ("Пишу Глебу про протокол", "Клиент ждёт")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_claim"),
+    [
+        ("Пишу Вере про протокол.", True),
+        ("Done: moved to Friday.", True),
+        ("Кровли среди ваших сделок нет. Беру её из общих.", True),
+        ("Поставить и Борису задачу?", False),
+        ("Учтите: у клиента просрочен счёт.", False),
+        ("Кровли среди ваших сделок нет.", False),
+    ],
+)
+def test_only_a_statement_with_a_word_of_doing_sounds_done(text: str, *, is_claim: bool) -> None:
+    assert sounds_done(text, ("Пишу Вере",)) is is_claim

@@ -51,20 +51,25 @@ async def test_a_card_that_says_everything_comes_alone(world: World, text: str) 
     assert [len(build_message(row, RU).pieces) for row in rows] == [0, 1]
 
 
+NOTE = ["waiting-on-card"]
+
+
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "left", "notes"),
     [
-        ("Меняю сумму. Учтите: у клиента просрочен счёт.", "Учтите: у клиента просрочен счёт."),
-        ("Сделка сейчас в воронке «Тендеры».", "Сделка сейчас в воронке «Тендеры»."),
-        ("Поднять точно до 1 200 000?", "Поднять точно до 1 200 000?"),
-        ("Сумма выше на 10 %, чем обычно.", "Сумма выше на 10 %, чем обычно."),
+        ("Меняю сумму. Учтите: у клиента просрочен счёт.", "Учтите: у клиента просрочен счёт.", []),
+        ("Сделка сейчас в воронке «Тендеры».", "Сделка сейчас в воронке «Тендеры».", []),
+        ("Поднять точно до 1 200 000?", "Поднять точно до 1 200 000?", []),
+        ("Сумма выше на 10 %, чем обычно.", "Сумма выше на 10 %, чем обычно.", []),
+        ("Подняла сумму и поставила задачу Вере.", "Подняла сумму и поставила задачу Вере.", NOTE),
+        ("Меняю сумму на 1 300 000 ₽.", "Меняю сумму на 1 300 000 ₽.", NOTE),
     ],
 )
-async def test_what_the_card_does_not_say_stays_and_claims_nothing(world: World, text: str, left: str) -> None:
-    """Beside it stands that the change is not made yet: the model wrote it before anybody was asked."""
+async def test_what_the_card_does_not_say_stays_and_claims_nothing(world: World, text: str, left: str, notes: list[str]) -> None:
+    """Beside a claim stands that nothing is done yet: the model wrote it before anybody was asked; a warning needs no such note."""
     told = await answered(world, reply(raise_sum(), text=text))
-    assert (told.text, codes(told)) == (left, ["waiting-on-card"])
-    assert RU.translate_notice(told.notices[0]) == "То, что на карточке ниже, ещё не сделано"
+    assert (told.text, codes(told)) == (left, notes)
+    assert RU.translate("waiting-on-card", count=1) == "То, что на карточке ниже, ещё не сделано"
 
 
 async def test_a_change_with_a_card_and_one_without_are_a_line_and_a_card(world: World) -> None:

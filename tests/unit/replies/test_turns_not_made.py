@@ -234,8 +234,8 @@ async def test_words_that_were_written_before_do_not_hide_which_change_was_refus
     world.model.will(reply(raise_sum(deal=500), raise_sum(), text="Меняю обе."))
     await world.turn(await world.session(), message("подними суммы 500 и 481 до 1 200 000"))
     row = answer(world)
-    assert codes(row) == ["not-made", "waiting-on-card"]
-    assert said(row)[1].startswith("Не сделано: изменение сделки №500")
+    assert codes(row) == ["not-made"]
+    assert said(row)[0].startswith("Не сделано: изменение сделки №500")
 
 
 async def test_in_shadow_the_reason_is_the_mode(tmp_path: Path) -> None:

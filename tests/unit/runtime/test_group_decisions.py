@@ -262,7 +262,7 @@ async def test_a_long_plan_falls_back_to_single_cards_and_counts_them(world: Wor
     long = [
         step("crm.deal.update", {"id": deal, "fields": {"COMMENTS": f"{deal} " + "я" * 2000, "OPPORTUNITY": 55_000}}) for deal in (481, 482)
     ]
-    world.model.will(reply(*long, text="Меняю обе сделки."))
+    world.model.will(reply(*long, text="Меняю обе сделки Олега."))
     await world.work(message("сделай всё это"))
     rows = world.outbox()
     cards = [row.body for row in rows if row.kind == "card"]
@@ -278,7 +278,7 @@ async def test_a_long_plan_falls_back_to_single_cards_and_counts_them(world: Wor
 
 
 async def test_a_plan_that_fits_is_announced_as_one_card(world: World) -> None:
-    world.model.will(reply(*THREE, text="Меняю обе сделки и ставлю задачу."))
+    world.model.will(reply(*THREE, text="Меняю обе сделки и ставлю задачу Олегу."))
     await world.work(message("сделай всё это"))
     told = [
         notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"] if notice["code"] == "waiting-on-card"
