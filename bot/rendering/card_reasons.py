@@ -80,9 +80,11 @@ def _find_code(reason: Notice) -> str:
     return str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
 
 
-def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
+def _render_reason(reason: Notice, preview: Preview, tr: Translator, *, headed: str = "") -> str:
+    """The record `headed` is named by the heading of its card."""
     code, args = _find_code(reason), _name_reason(reason, preview, tr)
-    return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
+    names_record = code == _UNNAMED and "title" in args and f"{args.get('entity')}:{args.get('id')}" != headed
+    return tr.translate(_RECORD_NAMED if names_record else code, **args)
 
 
 def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = None, left_out: Collection[str] = ()) -> list[str]:
@@ -93,12 +95,13 @@ def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = 
     texts_by_code: dict[str, list[str]] = {}
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
     own = view.card.slot.startswith(_OWN_ORIGINS)
+    headed = "" if view.preview.items else view.preview.record
     for reason in _select_reasons(view.reasons):
         if reason.code in left_out or (own and reason.code == "gate-model-asks") or about_fields is (_find_code(reason) != "gate-critical"):
             continue
         if reason.code == "gate-critical" and _find_field(reason) in sharp:
             continue
-        text = _render_reason(reason, view.preview, tr)
+        text = _render_reason(reason, view.preview, tr, headed=headed)
         group = texts_by_code.setdefault(_find_code(reason), [])
         if text not in group:
             group.append(text)

@@ -40,6 +40,12 @@ def lacks_author(leaf: Call) -> bool:
     return leaf.spec.verb == "add" and leaf.spec.entity in _AUTHORED and not find_value(leaf.written_fields, leaf.spec.author)
 
 
+def is_signed(leaf: Call, name: str) -> bool:
+    """It has texts for people, and each begins with `name`."""
+    texts = [text for field in leaf.spec.signed if isinstance(text := leaf.params.get(field), str) and text.strip()]
+    return bool(texts) and all(text.lstrip().startswith(f"{name}:") for text in texts)
+
+
 def sign_texts(call: Call, facts: Facts, actor: Actor) -> Call:
     """Idempotent; a text that begins with the person's name, as the portal or the settings have it, stays."""
     if facts.sender is None or facts.sender.user == (actor.bitrix_user_id or -1):

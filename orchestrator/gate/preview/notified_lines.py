@@ -3,9 +3,10 @@
 from typing import Final
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import find_mentions
 from orchestrator.gate.call.effect import Call, Facts
-from orchestrator.gate.decide.signatures import lacks_author, tells_people
+from orchestrator.gate.decide.signatures import is_signed, lacks_author, tells_people
 from orchestrator.gate.preview.format_values import Context, Reader, format_value, join_lines
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.links import EVERYBODY, NOBODY
@@ -16,7 +17,6 @@ LINKS: Final = "LINKS"
 _WORDS = load_lexicon("mentions")
 _LINE: Final = _WORDS.read_titles("line")
 _FROM: Final = _WORDS.read_titles("sender", "line")
-_YOU: Final = _WORDS.read_titles("sender", "you")
 _OWNER: Final = _WORDS.read_titles("sender", "owner")
 _SOMEBODY: Final = _WORDS.read_titles("sender", "somebody")
 _EVERYBODY: Final = _WORDS.read_titles("everybody")
@@ -26,13 +26,17 @@ _LINKS: Final = _WORDS.read_titles("links")
 
 
 async def build_sender_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Messages and letters carry the name of the owner of the webhook, whoever asks for them; activities have that author."""
+    """What carries the name of the owner of the webhook, whoever asks for it, unless the card says otherwise whose it is.
+
+    A signed text does, and so does an entry for which the person is responsible.
+    """
     user = facts.sender.user if facts.sender is not None else 0
-    if facts.sender is None or not (tells_people(call) or (lacks_author(call) and user != reader.user)):
+    if facts.sender is None or (user and user == reader.user) or is_signed(call, facts.sender.person):
         return []
-    if user and user == reader.user:
-        sender = _YOU[reader.locale]
-    elif user:
+    responsible = fields.find_value(call.written_fields, call.spec.responsible, call.entity) if call.spec.responsible else None
+    if not tells_people(call) and (not lacks_author(call) or fields.parse_ids(responsible) == {str(reader.user)}):
+        return []
+    if user:
         sender = _OWNER[reader.locale].format(name=await format_value(user, "user", context=Context(entity=call.entity), reader=reader))
     else:
         sender = _SOMEBODY[reader.locale]

@@ -45,7 +45,7 @@ from orchestrator.gate.preview.made_records import name_made_records
 from orchestrator.gate.preview.notified_lines import build_notified_lines, build_sender_lines
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.query_lines import build_query_lines
-from orchestrator.gate.preview.record_titles import find_title
+from orchestrator.gate.preview.record_titles import find_title, name_target_once
 from orchestrator.gate.preview.row_totals import fold_totals
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
@@ -126,17 +126,18 @@ def _is_critical(leaf: Call) -> bool:
 async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, object]:
     target = next(iter(call.targets), None)
     about = call.entity.partition(":")[0]
+    title = find_kind_title(call, facts, reader) if has_view(call) else await find_title(call, facts, reader)
     part: dict[str, object] = {
         "verb": find_verb(call.spec),
         "entity": _find_kind_shown(call),
         "id": target[1] if target else None,
         "record": f"{target[0]}:{target[1]}" if target else "",
-        "title": find_kind_title(call, facts, reader) if has_view(call) else await find_title(call, facts, reader),
+        "title": title,
         "url": reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         "lines": [
             *await _build_kind_lines(call, reader),
             *await build_sender_lines(call, facts, reader),
-            *await _build_lines(call, facts, reader),
+            *name_target_once(call, await _build_lines(call, facts, reader), title, reader.locale),
             *await build_notified_lines(call, reader),
         ],
     }

@@ -1,12 +1,14 @@
 """The title for a card's heading: the present one, or that of a new record."""
 
 import logging
+from collections.abc import Sequence
 from html import unescape
 from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import name_organisation
+from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
@@ -17,7 +19,7 @@ from orchestrator.gate.preview.call_params import find_subject, find_words, is_a
 from orchestrator.gate.preview.format_params import find_read_name
 from orchestrator.gate.preview.format_values import MADE_BY, NAMED_BY, Reader
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,14 @@ async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
     title = await _find_own_title(call, facts, reader)
     is_account = call.entity == _BANK and call.spec.verb in {"add", "update"}
     return ", ".join(filter(None, (title, await _name_payee(call, facts, reader)))) if is_account else title
+
+
+def name_target_once(call: Call, lines: Sequence[PreviewLine], title: str, locale: Locale) -> list[PreviewLine]:
+    """The heading has the target's title; its line only says of what kind it is."""
+    if not title or len(call.targets) != 1:
+        return list(lines)
+    names, named = {path.rpartition(".")[2] for path in call.spec.target}, f" {quote(title, locale)}"
+    return [line.model_copy(update={"after": line.after.removesuffix(named)}) if line.field in names else line for line in lines]
 
 
 async def _find_own_title(call: Call, facts: Facts, reader: Reader) -> str:

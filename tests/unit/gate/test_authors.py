@@ -51,7 +51,8 @@ async def test_a_comment_in_the_name_of_a_colleague_asks(desk: Desk) -> None:
     [
         ("crm.timeline.comment.add", {"fields": COMMENT}, BORIS, False),
         ("crm.timeline.comment.add", {"fields": COMMENT}, NOBODY, True),
-        ("crm.activity.todo.add", {**TODO, "responsibleId": 7}, BORIS, True),
+        ("crm.activity.todo.add", {**TODO, "responsibleId": 7}, BORIS, False),
+        ("crm.activity.todo.add", {**TODO, "responsibleId": 8}, BORIS, True),
         ("crm.activity.todo.add", {**TODO, "responsibleId": 1}, OWNER, False),
         ("crm.activity.todo.add", {**TODO, "responsibleId": 7}, NOBODY, True),
     ],
@@ -59,7 +60,7 @@ async def test_a_comment_in_the_name_of_a_colleague_asks(desk: Desk) -> None:
 async def test_a_card_says_whose_name_the_portal_writes(
     desk: Desk, method: str, params: dict[str, Any], actor: Actor, *, is_said: bool
 ) -> None:
-    """Only where it is not the name of the person who asks."""
+    """Only where neither it nor who is responsible is the person who asks."""
     found = await wish(desk, method, params, actor, asks=True)
     assert isinstance(found, Pending), found
     said = [line["after"] for line in desk.card(found).preview["lines"] if line["field"] == "SENDER"]

@@ -102,6 +102,16 @@ def test_nobody_has_to_name_themselves() -> None:
     assert NAMED.targets.isdisjoint({"user:6", "user:8"})
 
 
+async def test_a_card_names_the_record_it_is_about_once(portal: Desk) -> None:
+    """The heading has the title; the line below says only of what kind the record is."""
+    comment = {"fields": {"ENTITY_ID": 423, "ENTITY_TYPE": "deal", "COMMENT": "Звонил"}}
+    heading, *below = await lines(portal, "crm.timeline.comment.add", comment)
+    title = heading.partition("«")[2].rstrip("»")
+    assert title
+    assert "Запись CRM: сделка" in below
+    assert not any(title in line for line in below)
+
+
 async def test_a_deletion_says_what_it_deletes(portal: Desk) -> None:
     """The name comes from the catalogue's reader; without one the number stands in the heading."""
     assert (await lines(portal, "crm.item.payment.delete", {"id": 22001}))[0] == "Удалить оплату «7/1, 11 655 ₽»"

@@ -45,14 +45,13 @@ def read_lines(entry: Card) -> dict[str, str]:
     ],
 )
 async def test_a_message_begins_with_who_asks_for_it(desk: Desk, method: str, params: dict[str, Any], field: str) -> None:
-    """What the card shows is what is sent, and the card names in whose name it goes."""
+    """What the card shows is what is sent; whose account sends it tells no more than the name."""
     name = (await desk.ask("user.get", FILTER={"ID": 7}))[0]
     person = f"{name['NAME']} {name['LAST_NAME']}"
     entry, pending = await ask(desk, method, params, BORIS)
-    owner = (await desk.ask("user.get", FILTER={"ID": 1}))[0]
     lines = read_lines(entry)
     assert lines[field] == f"{person}: аванс пришёл"
-    assert lines["SENDER"].startswith(f"{owner['NAME']} {owner['LAST_NAME']} (")
+    assert "SENDER" not in lines
     await desk.approve(pending)
     sent = [params for called, params in desk.wire.writes() if called == method]
     assert [params[field] for params in sent] == [f"{person}: аванс пришёл"]
@@ -70,7 +69,7 @@ async def test_the_owner_of_the_webhook_signs_nothing(desk: Desk) -> None:
     """Their messages carry their name anyway."""
     entry, _ = await ask(desk, "im.message.add", {"DIALOG_ID": "8", "MESSAGE": "аванс пришёл"}, OWNER)
     assert read_lines(entry)["MESSAGE"] == "аванс пришёл"
-    assert read_lines(entry)["SENDER"] == "вашего"
+    assert "SENDER" not in read_lines(entry)
 
 
 async def test_commands_of_a_batch_are_signed(desk: Desk) -> None:
@@ -82,11 +81,11 @@ async def test_commands_of_a_batch_are_signed(desk: Desk) -> None:
 
 
 async def test_a_portal_that_does_not_say_who_sends_is_no_reason_to_send_unsigned(desk: Desk) -> None:
-    """The text is signed, and the card says what is known."""
+    """Who the message is from stands in its text."""
     desk.wire.instead["profile"] = httpx.Response(403, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
     entry, _ = await ask(desk, "im.message.add", {"DIALOG_ID": "8", "MESSAGE": "привет"}, OWNER)
     assert read_lines(entry)["MESSAGE"].endswith(": привет")
-    assert read_lines(entry)["SENDER"] == "сотрудника, через которого подключён бот"
+    assert "SENDER" not in read_lines(entry)
 
 
 async def test_whoever_has_no_account_of_the_portal_signs_even_so(desk: Desk) -> None:

@@ -257,6 +257,15 @@ def test_the_weightiest_reasons_are_said(codes: list[str], said: list[str]) -> N
     assert _said(*codes, field="OPPORTUNITY", method="crm.deal.update") == said
 
 
+def test_a_record_that_the_heading_names_is_not_named_again_by_the_reason() -> None:
+    """Another one that the bot chose is."""
+    chosen = [{"code": "gate-taint-target", "args": {"entity": entity, "id": 481, "title": "Ромашка"}} for entity in ("deal", "company")]
+    body = a_card()
+    body["preview"]["record"] = "deal:481"
+    said = [list_reasons(CardView.from_body({**body, "reasons": [one]}), RU) for one in chosen]
+    assert said == [["Бот сам выбрал запись №481"], ["Бот сам выбрал запись «Ромашка» №481"]]
+
+
 def test_a_record_of_a_set_is_compared_with_the_words() -> None:
     """In place of «Бот сам выбрал запись»."""
     reasons = [
