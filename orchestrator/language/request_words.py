@@ -93,6 +93,10 @@ _UNREAD_OPENING: Final = re.compile(rf"{_BEFORE}(?:{_WORDS.join_patterns('reques
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _GREETED: Final = re.compile(rf"^{_GREETING.pattern}[^,.!\n]{{0,20}}[,.!\n]+\s*")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
+_ASKS_FOR_OWN: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('asks_for_own')})(?!\w)")
+_CALLS_OWN: Final = re.compile(
+    rf"(?<!\w)(?:{_WORDS.join_patterns('calls_own')})\s+(?:\w+\s+){{0,2}}(?:{_WORDS.join_patterns('request_subjects')})"
+)
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
 _BEFORE_VALUE: Final = re.compile(rf"(?:(?:{_ANSWERS.join_patterns('value', 'before')})(?:[,:.!]|(?=\s))\s*)+")
 _AFTER_VALUE: Final = re.compile(rf"(?:[,.!]?\s*(?<!\w)(?:{_ANSWERS.join_patterns('value', 'after')})[.!]*)+$")
@@ -146,3 +150,12 @@ def strip_value_words(text: str) -> str:
 def is_quoted(text: str) -> bool:
     """All in one pair of quotation marks, so it is meant as it is written."""
     return _QUOTED.fullmatch(text.strip()) is not None
+
+
+def asks_for_own(text: str) -> bool:
+    return _ASKS_FOR_OWN.search(fold(text)) is not None
+
+
+def calls_own(text: str) -> bool:
+    """It says that the records are the person's: «ваши открытые сделки»."""
+    return _CALLS_OWN.search(fold(text)) is not None

@@ -19,6 +19,7 @@ from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.orders import gives_order
+from orchestrator.language.request_words import asks_for_own, calls_own
 from orchestrator.language.text import to_visible_line
 from orchestrator.sessions.turn_context import Context
 from state.clock import parse_iso
@@ -49,16 +50,21 @@ def add_nothing_changed_notice(reply: Reply, context: Context) -> Reply:
 
 
 def add_own_only_notice(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """One sentence about all lists that the gate has limited, where records of others may be missing."""
+    """One sentence about all lists that the gate has limited, where records of others may be missing.
+
+    Not where the person asked for their own, or the answer says that these are.
+    """
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
     visible = frozenset(map(str, find_visible_users(context.actor) or ()))
     shown = {part.place for part in reply.parts if isinstance(part, Table)}
+    is_clear = asks_for_own(context.turn.text) or any(calls_own(part.text) for part in reply.parts if isinstance(part, Text))
     reads = list(_list_reads(context, catalogue))
     narrowed = [
         read
         for number, read in enumerate(reads)
-        if _is_narrowed(read, visible) and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
+        if _is_narrowed(read, visible, is_clear=is_clear)
+        and (read.place in shown or not (read.is_told or _is_lookup(read, reads[number + 1 :])))
     ]
     if not narrowed:
         return reply
@@ -107,14 +113,16 @@ def _find_kind(spec: Method, params: JsonObject) -> str:
     return kind if kind in _KINDS else _KINDS[-1]
 
 
-def _is_narrowed(read: _Read, visible: frozenset[str]) -> bool:
-    """Not if only visible owners were asked for, or particular records were found."""
+def _is_narrowed(read: _Read, visible: frozenset[str], *, is_clear: bool) -> bool:
+    """Not if only visible owners were asked for, or particular records were found; `is_clear`: nor if no others were named."""
     if read.spec.owner != "filter":
         return False
     owner, asked = fields.to_field_key(read.spec.owner_filter.lstrip(_OPERATORS)), read.params.get("filter")
     conditions = {key: value for key, value in asked.items() if _is_about(owner, key)} if isinstance(asked, Mapping) else {}
     if any(str(key).startswith("!") or not fields.parse_ids(value) <= visible for key, value in conditions.items()):
         return True
+    if is_clear:
+        return False
     names = (owner, *_SINGLE_RECORD_KEYS) if extract_rows(read.result) else (owner,)
     keys = frozenset(fields.to_field_key(name, read.spec.entity) for name in names)
     return not _has_any_key(asked, keys, read.spec.entity)

@@ -130,7 +130,7 @@ class Blocks:
 def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
     """Raise ModelClientError, worded for the model, for what breaks the format (S004-6, S004-20); what has one meaning is repaired.
 
-    `may_be_silent`: ASSISTANT may be empty without steps.
+    `may_be_silent`: ASSISTANT may be empty without steps. Beside a last step it may always be: code tells what came of it.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
@@ -147,7 +147,7 @@ def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
     if steps and not is_only_reading([step.method for step in steps]):
         refuse_postponed_plan(masked, speech.end, end)
     assistant = decode_bytes(cut_stray_fence(masked[speech.end :].strip(BLANKS)))
-    if not assistant and (steps or not may_be_silent):
+    if not assistant and not (steps[-1].last if steps else may_be_silent):
         raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
     if has_second_turn(assistant):
         raise build_format_error(text, speech.start, "ASSISTANT: goes on after an end mark", "Stop after the text for the person.")

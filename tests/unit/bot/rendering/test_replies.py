@@ -38,6 +38,14 @@ def test_a_list_has_links_and_says_how_much_of_it_is_shown(table: Table, foot: s
     assert said.count("Ромашка") == min(len(table.rows), MAX_ROWS)
 
 
+def test_the_one_row_that_was_asked_for_needs_no_count() -> None:
+    """«Первые 1 из 19, вместе 120 000 ₽» stood under the oldest deal."""
+    only = Table(rows=(ROW,), total=1, fitting=19, sum_text="120 000 ₽")
+    assert _said(Reply(parts=(only,))) == "1. Ромашка (https://p/481) · 1,2 млн ₽"
+    several = Table(rows=(ROW,) * 2, total=2, fitting=19, sum_text="120 000 ₽")
+    assert _said(Reply(parts=(several,))).endswith("Первые 2 из 19, вместе 120 000 ₽")
+
+
 def test_an_empty_list_says_so_and_an_empty_reply_says_nothing() -> None:
     assert _said(Reply(parts=(Table(),))) == "Ничего не найдено."
     assert render_reply(Reply(), RU) == ()

@@ -246,3 +246,10 @@ def test_work_grows_with_the_length_and_not_with_its_square(name: str) -> None:
     make = ADVERSARIAL[name]
     assert events_of(make(40_000)) <= 2.2 * events_of(make(20_000)) + 200
     assert cpu_of(make(160_000)) <= 64 * max(cpu_of(make(10_000)), 0.0005)
+
+
+@pytest.mark.parametrize(("last", "is_read"), [("true", True), ("false", False)])
+def test_only_a_last_step_may_come_without_words(last: str, *, is_read: bool) -> None:
+    """Code tells what came of it; before any other step the person would read nothing."""
+    text = f'THOUGHT: x\nACTION:\n[{{"method":"report","params":{{"of":"deals"}},"comment":"c","last":{last}}}]\nASSISTANT:\n'
+    assert (read(text) is not None) is is_read

@@ -99,6 +99,28 @@ async def test_a_list_that_leaves_out_the_others_who_were_asked_for_says_so(
     assert [notice["code"] for notice in row.body["notices"]] == codes
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "codes"),
+    [
+        ("покажи сделки по дате", "Сделки:", ["only-own"]),
+        ("что у меня по сделкам?", "Сделки:", []),
+        ("мои сделки по дате", "Сделки:", []),
+        ("what do i have open?", "Deals:", []),
+        ("покажи сделки по дате", "Ваши открытые сделки:", []),
+        ("покажи сделки по дате", "Сделки вашего отдела:", ["only-own"]),
+        ("покажи мне сделки по дате", "Сделки:", ["only-own"]),
+        ("у кого какие сделки?", "Your open deals:", []),
+    ],
+)
+async def test_that_only_own_are_shown_is_no_news_to_whoever_asked_for_them(world: World, said: str, text: str, codes: list[str]) -> None:
+    """Nor beside an answer that says so itself."""
+    session = await world.session()
+    world.model.will(reply(step("crm.deal.list", {"filter": {"CLOSED": "N"}}, last=True), text=f"{text}\n[[list 1]]"))
+    await world.turn(session, message(said))
+    (row,) = [row for row in world.outbox() if row.body.get("turn_id")]
+    assert [notice["code"] for notice in row.body["notices"]] == codes
+
+
 async def test_the_rest_of_a_list_is_no_change(world: World) -> None:
     """«Не сделано: действие в Битрикс24» stood under an answer where there was no list to go on with."""
     assert await world.gate.describe_effect(effect("list.next"), ANNA) is None
