@@ -20,6 +20,7 @@ ALLOWED: Final = {
     "engines/crm_agent/core/setbacks.py": "compares proposed steps by the family of their method",
     "engines/workflows/core/entities.py": "the methods that operations of workflows become, which are submitted to the gate",
     "engines/scenarios/core/authoring.py": "writes the file of a first scenario; what it calls passes the gate when it runs",
+    "orchestrator/gate/undo/undo_policy.py": "the update that puts a sum back beside its rows; what takes a change back is proposed to the gate",
     "orchestrator/gate/decide/call_partners.py": "recognizes a proposed call that is noted without saying with whom it was",
     "orchestrator/gate/decide/linked_customers.py": "names the lists of deals and leads that it reads",
     "orchestrator/gate/call/critical_fields.py": "recognizes a handler's address among the parameters of a proposed call",

@@ -63,7 +63,7 @@ def test_an_example_is_an_answer_that_the_agent_reads(example: Example) -> None:
     """Its blocks are read; each step has a comment, and says nothing that code would refuse as unknown."""
     blocks = example.blocks
     assert blocks.thought
-    assert blocks.assistant
+    assert blocks.assistant or blocks.steps[-1].last
     for step in blocks.steps:
         assert step.comment
         assert step.method in {"reminder.add", CHANGE} or is_offered(CATALOGUE.find(step.method), POLICY, "full")
