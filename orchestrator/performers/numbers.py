@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from bitrix.errors import BitrixError
 from orchestrator.analytics.counting import CountingFailed
 from orchestrator.analytics.labels import Names
-from orchestrator.analytics.names import show_name
+from orchestrator.analytics.names import DIMENSION_SYNONYMS, MEASURE_SYNONYMS, STATE_SYNONYMS, SUBJECT_SYNONYMS, show_name
 from orchestrator.analytics.reading import Misunderstood
 from orchestrator.analytics.service import Analytics, Asker
 from orchestrator.analytics.stretches import Clock as ReportClock
@@ -38,8 +38,16 @@ _CLOSED: Final = frozenset({"no_scope", "no_right", "absent"})
 MOST_LISTED: Final = 500
 _MOST_FOUND: Final = 1_000_000
 _HISTORY_KEYS: Final = frozenset({"funnel", "at", "back"})
-_HISTORY_WORDS: Final = frozenset({"lost_from", "from_stage", "weighted", "weighted_by_history"})
 _PARTS: Final[Mapping[str, str]] = {"leads": "leads", "calls": "calls", "activities": "activities", "tasks": "tasks", "item:31": "invoices"}
+_PARTS_OF_WORDS: Final[Mapping[str, str]] = {
+    "lost_from": "history",
+    "from_stage": "history",
+    "weighted": "history",
+    "no_activity": "activities",
+    "hours_to_first_call": "calls",
+    "median_hours_to_first_call": "calls",
+}
+_SYNONYMS: Final[Mapping[str, str]] = {**DIMENSION_SYNONYMS, **MEASURE_SYNONYMS, **STATE_SYNONYMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +201,7 @@ class Numbers:
             return ReportTrouble(code="no_numbers", text=say("troubles", "no_numbers", locale), detail=str(error))
         if mirror is None:
             return ReportTrouble(code="unread", text=say("troubles", "unread", locale), detail="the portal has not answered yet")
+        parts = _choose_calls(parts, mirror)
         lacking = next((part for part in parts if mirror.parts[part].status in _CLOSED), "")
         if lacking:
             return ReportTrouble(
@@ -213,7 +222,11 @@ class Numbers:
         end = loop.time() + WAIT
         while True:
             mirror = await asyncio.to_thread(self.keeper.read_state)
-            if mirror is not None and mirror.as_of is not None and not any(mirror.parts[part].status in _COMING for part in parts):
+            if (
+                mirror is not None
+                and mirror.as_of is not None
+                and not any(mirror.parts[part].status in _COMING for part in _choose_calls(parts, mirror))
+            ):
                 await self.keeper.refresh_if_older()
                 return await asyncio.to_thread(self.keeper.read_state)
             if loop.time() >= end:
@@ -225,14 +238,32 @@ class Numbers:
         return ReportClock(now=mirror.as_of or self._clock.now(), zone=zone)
 
 
+def _choose_calls(parts: Sequence[str], mirror: MirrorState) -> tuple[str, ...]:
+    """Where telephony tells nothing, calls are those of activities."""
+    has_calls = mirror.parts["calls"].status not in _CLOSED
+    return tuple(part if part != "calls" or has_calls else "activities" for part in parts)
+
+
 def list_parts(question: JsonObject) -> tuple[str, ...]:
-    """The parts of the mirror without which the question has no answer."""
-    counted = str(question.get("of") or "deals")
-    words = {*_list_words(question.get("group_by")), *_list_words(question.get("measures"))}
-    has_history = counted == "moves" or bool(_HISTORY_KEYS & {key for key, setting in question.items() if setting is not None})
-    first = _PARTS.get(counted, "deals")
-    return (first, "history") if has_history or words & _HISTORY_WORDS else (first,)
+    """The parts of the mirror without which the question, in whichever words, has no answer: over less it would have half numbers."""
+    counted = _simplify(question.get("of") or "deals", SUBJECT_SYNONYMS)
+    has_history = counted == "moves" or any(question.get(key) is not None for key in _HISTORY_KEYS)
+    words = [word for key in ("where", "filter", "group_by", "measures") for word in _list_words(question.get(key))]
+    second = question.get("per")
+    parts = [
+        _PARTS.get(counted, "deals"),
+        *(["history"] if has_history else []),
+        *(part for word in words if (part := _PARTS_OF_WORDS.get(_simplify(word, _SYNONYMS)))),
+        *(list_parts(second) if isinstance(second, Mapping) else ()),
+    ]
+    return tuple(dict.fromkeys(parts))
 
 
-def _list_words(setting: object) -> list[str]:
-    return [str(word).removeprefix("share:") for word in (setting if isinstance(setting, list) else [setting])]
+def _list_words(setting: object) -> list[object]:
+    """Of a filter its keys."""
+    return list(setting) if isinstance(setting, list | tuple | Mapping) else [setting]
+
+
+def _simplify(word: object, synonyms: Mapping[str, str]) -> str:
+    plain = str(word).strip().lower().removeprefix("share:").lstrip("!=<>@")
+    return synonyms.get(plain, plain)
