@@ -244,7 +244,9 @@ def _read_compared(words: object, question: Question, reading: Reading, *, has_p
         return replace(question, compared=compared, compare_how="other")
     how = cast("Literal['previous', 'year_ago']", words.strip().lower())
     try:
-        return replace(question, compared=find_compared(question.stretch, how, reading.clock), compare_how=how)
+        return replace(
+            question, compared=find_compared(question.stretch, how, reading.clock, is_cut=question.by not in AHEAD), compare_how=how
+        )
     except UnclearStretch as unclear:
         reading.blame(str(unclear))
         return question

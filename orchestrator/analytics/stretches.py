@@ -162,7 +162,7 @@ def _moves_with_today(stretch: Stretch, words: str, clock: Clock) -> bool:
 
 
 def find_unit_of(stretch: Stretch) -> tuple[Unit, int] | None:
-    """("months", 3) if it is that many whole units; None without bounds."""
+    """("months", 3) if it is that many whole units, weeks from Monday to Sunday; None without bounds."""
     if stretch.start is None or stretch.end is None:
         return None
     first, stop = stretch.start.date(), stretch.end.date()
@@ -172,11 +172,20 @@ def find_unit_of(stretch: Stretch) -> tuple[Unit, int] | None:
     days = (stop - first).days
     if first.day == 1 and stop.day == 1 and days:
         return "months", (stop.year - first.year) * 12 + stop.month - first.month
-    return ("weeks", days // _A_WEEK) if days % _A_WEEK == 0 and days else ("days", days)
+    return ("weeks", days // _A_WEEK) if days % _A_WEEK == 0 and days and first.weekday() == 0 else ("days", days)
 
 
-def find_compared(stretch: Stretch, how: Literal["previous", "year_ago"], clock: Clock) -> Stretch:
-    """The one before, or a year before; of an unfinished one, only as much as has passed of it. Raises UnclearStretch without bounds."""
+def keeps_weekdays(stretch: Stretch) -> bool:
+    """Whether it is compared with the same days of the week a year ago, 364 days before, and not with the same dates."""
+    units = find_unit_of(stretch)
+    return stretch.has_time or (units is not None and units[0] == "weeks")
+
+
+def find_compared(stretch: Stretch, how: Literal["previous", "year_ago"], clock: Clock, *, is_cut: bool = True) -> Stretch:
+    """The one before, or a year before; of an unfinished one that is cut at the present, only as much as has passed of it.
+
+    Raises UnclearStretch without bounds.
+    """
     units = find_unit_of(stretch)
     if units is None or stretch.start is None or stretch.end is None:
         raise UnclearStretch('"compare" needs a period with a beginning and an end')
@@ -192,14 +201,20 @@ def find_compared(stretch: Stretch, how: Literal["previous", "year_ago"], clock:
         elif unit == "weeks":
             earlier = _build_days(first.date() - timedelta(days=364), stop.date() - timedelta(days=364), clock)
         else:
-            earlier = _build_days(add_units("years", first.date(), -1), add_units("years", stop.date(), -1), clock)
+            earlier = _build_days(add_units("years", first.date(), -1), _find_stop_a_year_ago(stop.date()), clock)
     except (ValueError, OverflowError):
         raise UnclearStretch("there is no such earlier period") from None
-    if earlier.start is None or earlier.end is None or not first <= clock.now < stop:
+    if earlier.start is None or earlier.end is None or not (is_cut and first <= clock.now < stop):
         return earlier
     passed = clock.second + 1 - int(first.timestamp())
     cut = datetime.fromtimestamp(int(earlier.start.timestamp()) + passed, ZoneInfo(clock.zone))
     return replace(earlier, end=min(cut, earlier.end), has_time=True)
+
+
+def _find_stop_a_year_ago(stop: date) -> date:
+    """What ends with 28 February, before a 29th, ended with it a year ago, too."""
+    is_leap_day = (stop.month, stop.day) == (2, 29)
+    return add_units("years", stop + DAY if is_leap_day else stop, -1)
 
 
 def list_keys(unit: TimeUnit, first: date, last: date) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from orchestrator.analytics.facts import Facts
 from orchestrator.analytics.formatting import NumberFormat, format_date, format_month
 from orchestrator.analytics.labels import Labels, name_group_word
 from orchestrator.analytics.question import MeasureChoice, Question, State
-from orchestrator.analytics.stretches import Clock, Stretch, find_unit_of
+from orchestrator.analytics.stretches import Clock, Stretch, find_unit_of, keeps_weekdays
 from orchestrator.analytics.vocabulary import AHEAD
 from orchestrator.analytics.words import find_words, say
 from orchestrator.domain.report import ReportPeriod, Unit
@@ -228,8 +228,14 @@ def _list_clauses(question: Question, definitions: Definitions, locale: Locale) 
     if "weighted" in codes:
         clauses.append(definitions.find_choice_sentence("weight", locale))
     if question.compare_how in {"previous", "year_ago"}:
-        clauses.append(definitions.find_sentence(f"shapes.{question.compare_how}", locale))
+        clauses.append(definitions.find_sentence(f"shapes.{_find_comparison(question)}", locale))
     return [clause for clause in clauses if clause]
+
+
+def _find_comparison(question: Question) -> str:
+    if question.compare_how == "previous":
+        return "previous_whole" if question.by in AHEAD else "previous"
+    return "year_ago_weekdays" if question.stretch is not None and keeps_weekdays(question.stretch) else "year_ago"
 
 
 def _list_state_clauses(question: Question, definitions: Definitions, subject: str, locale: Locale) -> list[str]:

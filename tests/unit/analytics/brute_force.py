@@ -231,7 +231,7 @@ class Brute:
         if how == "year_ago":
             earlier = (
                 (first.replace(year=first.year - 1), stop.replace(year=stop.year - 1))
-                if whole or days % 7
+                if whole or days % 7 or first.weekday()
                 else (first - timedelta(364), stop - timedelta(364))
             )
         elif whole:
@@ -242,7 +242,7 @@ class Brute:
             earlier = (first - timedelta(days), first)
         start, end = (self.find_midnight(day) for day in earlier)
         here = self.find_midnight(first)
-        if here <= self.now < self.find_midnight(stop):
+        if by not in {"expected", "deadline"} and here <= self.now < self.find_midnight(stop):
             cut = datetime.fromtimestamp(start.timestamp() + self.second + 1 - here.timestamp(), self.zone)
             end = min(end, cut)
         return start, end

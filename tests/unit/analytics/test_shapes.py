@@ -241,6 +241,29 @@ async def test_what_is_to_come_is_not_cut_at_today(tmp_path: Path) -> None:
     assert created.subtitle == "ноябрь 2026, по сегодня"
 
 
+async def test_what_is_to_come_is_compared_whole_with_whole(tmp_path: Path) -> None:
+    """And the sentence says so."""
+    days = [f"2026-{month}-{day:02d}" for month in (10, 11) for day in range(1, 31)]
+    desk = build_desk(tmp_path, [build_deal(number, expected=day) for number, day in enumerate(days, 1)])
+    question = {"of": "deals", "where": "open", "by": "expected", "period": "@date:этот месяц", "compare": "previous"}
+    answer = await desk.answer(question)
+    assert (answer.total[0].value, answer.total[0].before) == (30, 30)
+    assert "целиком" in answer.definition
+
+
+async def test_a_year_ago_is_the_same_dates_or_of_whole_weeks_the_same_weekdays(tmp_path: Path) -> None:
+    desk = build_desk(
+        tmp_path, [build_won(number, number, day) for number, day in enumerate(("2025-11-01", "2025-11-14", "2025-11-15"), 1)]
+    )
+    question = {"of": "deals", "where": "won", "compare": "year_ago", "measures": ["sum"]}
+    dates = await desk.answer({**question, "period": {"from": "2026-11-01", "to": "2026-11-14"}})
+    assert dates.total[0].before == 1 + 2
+    assert "с теми же датами" in dates.definition
+    weeks = await desk.answer({**question, "period": {"from": "2026-11-02", "to": "2026-11-15"}})
+    assert weeks.total[0].before == 2 + 3
+    assert "с теми же днями недели" in weeks.definition
+
+
 async def test_a_reopened_deal_has_not_moved_back(tmp_path: Path) -> None:
     def move(number: int, stage: str, came_from: str) -> dict[str, Any]:
         return {
