@@ -17,7 +17,7 @@ _DRIVES_OUT: Final[Mapping[str, tuple[str, ...]]] = {
     "funnel": ("group_by", "measures", "where", "by", "top", "order", "plan", "at", "abc", "per", "explain", "expects", "show"),
     "at": ("funnel", "where", "compare", "plan", "abc", "per", "explain", "expects", "show"),
     "abc": ("compare", "plan", "funnel", "at", "per", "top", "explain", "expects", "show"),
-    "per": ("compare", "plan", "funnel", "at", "abc", "explain", "expects", "show"),
+    "per": ("top", "compare", "plan", "funnel", "at", "abc", "explain", "expects", "show"),
     "group_by": ("funnel", "abc", "show"),
     "measures": ("funnel", "order"),
     "where": ("funnel", "at", "by"),

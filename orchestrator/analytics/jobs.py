@@ -8,10 +8,10 @@ from typing import Final
 from orchestrator.analytics.compiler import Scope, compile_groups, compile_left_out, list_left_out, list_measures
 from orchestrator.analytics.crm_subjects import PRODUCTS
 from orchestrator.analytics.findings import MOST_FOUND, Combine, Job
-from orchestrator.analytics.question import Group, Question
+from orchestrator.analytics.question import Condition, Group, Question
 from orchestrator.analytics.statements import Statement
 from orchestrator.analytics.stretches import Stretch, list_keys
-from orchestrator.analytics.vocabulary import PAST, STRETCHES, TIME_UNITS
+from orchestrator.analytics.vocabulary import PAST, STRETCHES, TIME_UNITS, Field
 from orchestrator.domain.report import MOST_REPORT_ROWS
 
 EXPLAINED: Final = ("person", "source", "funnel", "type")
@@ -45,8 +45,17 @@ def build_job(question: Question, scope: Scope) -> Job:
         without_empty=question.has_classes or (question.top is not None and any(group.code == "company" for group in question.groups)),
         per=build_job(question.per, scope) if question.per else None,
         causes=tuple(_list_causes(question, scope)) if question.is_explained else (),
-        left_out=compile_left_out(question, scope) if list_left_out(question) else None,
+        left_out=compile_left_out(narrow_to_planned(question), scope) if list_left_out(question) else None,
     )
+
+
+def narrow_to_planned(question: Question) -> Question:
+    """Of a plan by person only the records of those who have one are shown."""
+    if question.plan is None or not question.plan.by_person:
+        return question
+    people = tuple(person for person, _ in question.plan.by_person)
+    planned = Condition("person", Field(question.subject.owner, "number"), "in", people)
+    return replace(question, conditions=(*question.conditions, planned))
 
 
 def _list_named(question: Question, scope: Scope) -> tuple[str, ...]:
@@ -65,7 +74,7 @@ def list_combines(question: Question, scope: Scope) -> tuple[Combine, ...]:
 
 
 def _needs_all(question: Question) -> bool:
-    return question.has_classes or question.per is not None or question.plan is not None
+    return question.has_classes or question.per is not None or (question.plan is not None and question.plan.total is None)
 
 
 def _list_causes(question: Question, scope: Scope) -> Iterator[tuple[str, Statement, Statement]]:

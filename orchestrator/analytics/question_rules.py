@@ -161,5 +161,7 @@ def _check_per(question: Question, second: Question, blame: Blame) -> None:
         blame('"per" needs the same "group_by" in both reports')
     if question.compared is not None or second.compared is not None:
         blame('"per" goes without "compare"')
+    if question.top is not None or second.top is not None:
+        blame('"per" lists all groups: leave out "top"')
     if any(part.measures[0].is_share for part in (question, second)):
         blame('"per" divides whole numbers, not shares')

@@ -25,7 +25,7 @@ from orchestrator.analytics.crm_subjects import DEALS, PRODUCTS
 from orchestrator.analytics.definitions import Definitions
 from orchestrator.analytics.facts import FACTS, Facts, build_facts
 from orchestrator.analytics.findings import Findings
-from orchestrator.analytics.jobs import build_job
+from orchestrator.analytics.jobs import build_job, narrow_to_planned
 from orchestrator.analytics.labels import Labels, Names
 from orchestrator.analytics.names import show_name
 from orchestrator.analytics.products import MOST_DEALS, ProductRows, ProductsUnread, TooManyDeals, count_products, list_product_deals
@@ -118,16 +118,23 @@ class Analytics:
         if question.has_classes and keys:
             findings = await self._counter.count(path, build_job(question, scope))
             return compile_records(question, list_class_keys(findings, keys[0] or ""), scope, limit)
-        return compile_records(question, [keys] if keys else besides, scope, limit, is_rest=not keys)
+        if question.has_classes:  # what has no name is in no class
+            besides = [(None,)]
+        return compile_records(narrow_to_planned(question), [keys] if keys else besides, scope, limit, is_rest=not keys)
 
     def _read_question(self, params: object, asker: Asker, facts: Facts) -> Question:
         """Raises Misunderstood."""
         unplanned = split_company_plan(params)
-        if unplanned is None:
-            return read_question(params, asker.clock, facts)
-        question = read_question(unplanned, asker.clock, facts)
-        amount = find_company_plan(question, self._definitions, asker.sees)
-        return question if amount is None else read_question({**unplanned, "plan": amount}, asker.clock, facts)
+        question = read_question(params if unplanned is None else unplanned, asker.clock, facts)
+        amount = None if unplanned is None else find_company_plan(question, self._definitions, asker.sees)
+        if unplanned is not None and amount is not None:
+            question = read_question({**unplanned, "plan": amount}, asker.clock, facts)
+        if question.at_unit is not None and not list_moments(question, asker.clock):
+            raise Misunderstood(
+                f'"at" counts at the first day of each {question.at_unit}, and the period has none that has been: '
+                "take a longer period or a smaller unit."
+            )
+        return _drop_others_plans(question, asker.sees)
 
     def _build_scope(self, asker: Asker) -> Scope:
         return Scope(clock=asker.clock, sees=asker.sees, definitions=self._definitions)
@@ -185,11 +192,23 @@ class _Drill:
 
 def names_only_others(question: Question, sees: frozenset[int] | None) -> bool:
     """A zero would look like their number. As the gate does with a list."""
+    if question.per is not None and names_only_others(question.per, sees):
+        return True
+    if question.plan is not None and question.plan.total is None and not question.plan.by_person:
+        return True
     owner = question.subject.owner
     conditions = [condition for condition in question.conditions if condition.field.sql == owner and condition.operator == "in"]
     return sees is not None and any(
         not sees.intersection(value for value in condition.values if value is not None) for condition in conditions
     )
+
+
+def _drop_others_plans(question: Question, sees: frozenset[int] | None) -> Question:
+    """Beside the plan of somebody whose records are not seen nothing would look like nothing done."""
+    if question.plan is None or sees is None:
+        return question
+    own = tuple((person, amount) for person, amount in question.plan.by_person if person in sees)
+    return replace(question, plan=replace(question.plan, by_person=own))
 
 
 def build_funnel_condition(number: int) -> Condition:
