@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Protocol
@@ -29,6 +29,31 @@ def build_nothing(_document: object, _path: Path) -> object:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StepChoice:
+    """A kind of step that can be added."""
+
+    value: str
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deeds:
+    """What a canvas does to a document. Each gives a new document, takes any draft, and leaves it as it is where nothing can be done.
+
+    Boxes are named by their keys, ways by their places among the ports of a box.
+    """
+
+    list_types: Callable[[Say], Sequence[StepChoice]]
+    add: Callable[[object, str, str, int], tuple[object, str]]
+    """(document, type, key of the box before or "", port) → with the new step on that way, and its key."""
+    connect: Callable[[object, str, int, str], object]
+    disconnect: Callable[[object, str, int, str], object]
+    remove: Callable[[object, Sequence[str]], object]
+    """What led to them leads to what followed them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Steps:
     """Where the steps of a definition stand, and how they are drawn."""
 
@@ -40,6 +65,7 @@ class Steps:
     """Boxes begin with the steps in order; otherwise keys are names."""
     names: tuple[str, ...] = ("id",)
     """The first that is there names a step."""
+    deeds: Deeds | None = None
 
     def name_steps(self, document: object) -> list[str]:
         """ "" for one without a name."""

@@ -1,8 +1,9 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bot.plugins.kind_face import KindFace, Say, Steps, Use
+from bot.plugins.kind_face import Deeds, KindFace, Say, StepChoice, Steps, Use
 from engines.scenarios.core.authoring import FirstTexts, build_chart, build_first, build_schema
+from engines.scenarios.core.deeds import ScenarioDeeds
 from engines.scenarios.core.plan import build_graph, list_steps
 from engines.scenarios.core.registry import load_step_types
 from orchestrator.domain.finding import Path
@@ -27,11 +28,24 @@ def list_step_uses(document: object, named_list: Path) -> Iterator[Use]:
         yield from (((*named_list, *target.path[1:]), target.id) for target in node.targets)
 
 
+def list_types(say: Say) -> Sequence[StepChoice]:
+    """In the words of the form."""
+    return [
+        StepChoice(value=name, label=say("console-form-value", place=f"type-{name}", value=name, said=name), hint=kind.summary)
+        for name, kind in load_step_types().items()
+    ]
+
+
+def build_deeds() -> Deeds:
+    deeds = ScenarioDeeds(load_step_types())
+    return Deeds(list_types=list_types, add=deeds.add, connect=deeds.connect, disconnect=deeds.disconnect, remove=deeds.remove)
+
+
 SCENARIO_FACE: Final = KindFace(
     begin=begin,
     build_schema=lambda: build_schema(load_step_types()),
     build_item=build_item,
-    steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types())),
+    steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types()), deeds=build_deeds()),
     named_lists=((_STEPS,),),
     list_uses=list_step_uses,
 )

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from orchestrator.domain.finding import Path
+
 Shape = Literal["step", "question", "choice", "end", "effect", "failure", "store"]
 """A failure is an end that nobody wants, a store keeps what steps leave for others."""
 Way = Literal["usual", "failure", "data"]
@@ -24,6 +26,18 @@ _STYLES: Final[Mapping[Way, str]] = {"failure": "stroke:#b5452f", "data": "strok
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """A way out of a box."""
+
+    path: Path
+    """Where the name of the next step stands in the document."""
+    word: str = ""
+    """Code of the text for what leads this way; "" for the usual way, or where `label` says it."""
+    label: str = ""
+    """The author's own word, such as a button's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
     title: str
     text: str
@@ -31,6 +45,11 @@ class Box:
     shape: Shape
     key: str = ""
     """The id of its step; "" for what stands beside the steps."""
+    path: Path = ()
+    """Of its step in the document; () for what stands beside the steps."""
+    kind: str = ""
+    """The type of its step."""
+    ports: tuple[Port, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +61,10 @@ class Arrow:
     label: str = ""
     """Empty for the usual way."""
     way: Way = "usual"
+    port: int = 0
+    """The place of the way among those of its source."""
+    is_own: bool = True
+    """It stands in the document; else it follows from the order of the steps."""
 
 
 @dataclass(frozen=True, slots=True)

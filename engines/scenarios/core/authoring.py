@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
+from engines.scenarios.core.deeds import list_ports
 from engines.scenarios.core.definition import Scenario
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, Target, build_graph, list_steps
 from engines.scenarios.core.step_types import AnyStepType
@@ -16,6 +17,7 @@ from orchestrator.documents.writing import write_document
 from state.canonical import dumps
 from state.stored import JsonObject
 
+_STEPS: Final = "steps"
 _LONGEST_LINE: Final = 34
 _LONGEST_LABEL: Final = 24
 _SHOWN: Final = ("prompt", "text", "method", "sub_scenario_id", "scenario_id", "collection_name", "query", "question", "message", "seconds")
@@ -37,7 +39,15 @@ def _build_box(node: Node, step: JsonObject) -> Box:
     text = str(step.get("condition") or "") if node.type is not None and node.type.decides else ""
     text = text or next((str(node.params[name]) for name in _SHOWN if node.params.get(name)), "")
     title = cut_text(f"{node.id or node.index + 1} · {kind}", _LONGEST_LINE)
-    return Box(title=title, text=cut_text(text, _LONGEST_LINE), shape=_find_shape(node), key=node.id)
+    return Box(
+        title=title,
+        text=cut_text(text, _LONGEST_LINE),
+        shape=_find_shape(node),
+        key=node.id,
+        path=(_STEPS, node.index),
+        kind=str(step.get("type") or ""),
+        ports=list_ports(node),
+    )
 
 
 def _find_shape(node: Node) -> Shape:
@@ -56,13 +66,15 @@ def _find_shape(node: Node) -> Shape:
 
 def _list_arrows(node: Node, places: Mapping[str, int]) -> Iterator[Arrow]:
     has_next = False
+    ports = {port.path: place for place, port in enumerate(list_ports(node))}
     for target in node.targets:
         has_next |= target.path[-1] == "next_step"
         if target.id in places:
-            yield Arrow(source=node.index, target=places[target.id], label=_find_label(target))
+            yield Arrow(source=node.index, target=places[target.id], label=_find_label(target), port=ports.get(target.path, 0))
     if not has_next and node.goes_to is not None:
         decides = node.type is not None and node.type.decides
-        yield Arrow(source=node.index, target=node.goes_to, label="else" if decides else "")
+        port = ports.get((_STEPS, node.index, "branches", "else"), 0)
+        yield Arrow(source=node.index, target=node.goes_to, label="else" if decides else "", port=port, is_own=False)
 
 
 def _find_label(target: Target) -> str:

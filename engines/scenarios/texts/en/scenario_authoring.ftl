@@ -10,3 +10,10 @@ scenario-new-hello = Hello! This is “{ $name }”.
 scenario-new-summary = This is noted:
 scenario-new-done = Done, thank you!
 scenario-new-written = The file { $file } is ready. Check it: sdelka scenario validate { $file }. Try it: sdelka scenario run { $file }
+# Ways out of a step in the diagram
+scenario-way-if = yes
+scenario-way-else = no
+scenario-way-default = another answer
+scenario-way-invalid = not understood
+scenario-way-timeout = no answer
+scenario-way-refused = refused

@@ -10,3 +10,10 @@ scenario-new-hello = Здравствуйте! Это «{ $name }».
 scenario-new-summary = Вот что записано:
 scenario-new-done = Готово, спасибо!
 scenario-new-written = Файл { $file } готов. Проверить: sdelka scenario validate { $file }. Попробовать: sdelka scenario run { $file }
+# Пути из шага на схеме
+scenario-way-if = да
+scenario-way-else = нет
+scenario-way-default = другой ответ
+scenario-way-invalid = не понял
+scenario-way-timeout = не ответил
+scenario-way-refused = отказ
