@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from bot.plugins.kind_face import KindFace, Say, Steps, Use
+from bot.plugins.kind_face import NO_PARTS, KindFace, Say, Steps, Use
 from engines.flows.core.checks import EXCLUDED
-from engines.flows.core.definition import Agent, Flow, FlowStep, MemoryWrite, find_route_after_failure, find_route_after_success
+from engines.flows.core.definition import AGENT, Agent, Flow, FlowStep, MemoryWrite, find_route_after_failure, find_route_after_success
 from engines.flows.core.outputs import MARK, read_reference
+from engines.flows.deeds import FLOW_DEEDS, list_ports
 from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text, shorten_id
 from orchestrator.documents.changing import find_value
 from orchestrator.documents.json_schema import split_schema, write_schema
@@ -21,21 +22,21 @@ COMPLETE: Final = "complete"
 FAIL: Final = "fail"
 
 
-def build_chart(document: object) -> Chart:
-    """Draw a flow, also one with mistakes, without ways to unknown steps."""
+def build_chart(document: object, agents: Mapping[str, object] = NO_PARTS) -> Chart:
+    """Draw a flow, also one with mistakes, without ways to unknown steps. `agents` are by what their steps say."""
     raw: JsonObject = document if isinstance(document, Mapping) else {}
     raw_steps = raw.get("steps")
     steps = [_read_step(one) for one in raw_steps] if isinstance(raw_steps, list) else []
     metadata = raw.get("metadata")
     title = str(metadata.get("title") or "") if isinstance(metadata, Mapping) else ""
-    return _Drawing(steps).build(title or str(raw.get("flowId") or ""))
+    return _Drawing(steps, agents).build(title or str(raw.get("flowId") or ""))
 
 
 class _Drawing(Drawing):
-    def __init__(self, steps: Sequence[FlowStep]) -> None:
+    def __init__(self, steps: Sequence[FlowStep], agents: Mapping[str, object]) -> None:
         self._steps = steps
         self._places = {step.id: index for index, step in reversed(list(enumerate(steps)))}
-        super().__init__(map(_build_box, steps))
+        super().__init__(_build_box(index, step, agents.get(step.agent_version_id)) for index, step in enumerate(steps))
 
     def build(self, title: str) -> Chart:
         arrows = [arrow for index, step in enumerate(self._steps) for arrow in self._list_routes(index, step)]
@@ -45,17 +46,18 @@ class _Drawing(Drawing):
     def _list_routes(self, index: int, step: FlowStep) -> Iterator[Arrow]:
         after = find_route_after_success(step)
         if not after.next_step:
-            yield Arrow(source=index, target=self.find_other(Box(title=COMPLETE, text="", shape="end")))
+            is_own = step.transitions.on_success.complete is not None
+            yield Arrow(source=index, target=self.find_other(Box(title=COMPLETE, text="", shape="end")), is_own=is_own)
         elif after.next_step in self._places:
             yield Arrow(source=index, target=self._places[after.next_step])
         route, failure_route = find_route_after_failure(step), step.transitions.on_failure
         if route.next_step:
             if route.next_step in self._places:
                 label = "onFailure, fail" if route.is_doomed else "onFailure"
-                yield Arrow(source=index, target=self._places[route.next_step], label=label, way="failure")
+                yield Arrow(source=index, target=self._places[route.next_step], label=label, way="failure", port=1)
         elif failure_route.fail is not None:
             end = Box(title=FAIL, text="", shape="failure") if failure_route.fail else Box(title=COMPLETE, text="", shape="end")
-            yield Arrow(source=index, target=self.find_other(end), label="onFailure", way="failure")
+            yield Arrow(source=index, target=self.find_other(end), label="onFailure", way="failure", port=1)
 
     def _list_memory(self, index: int, step: FlowStep) -> Iterator[Arrow]:
         for channel in dict.fromkeys(one.channel for one in step.memory_writes):
@@ -67,12 +69,19 @@ class _Drawing(Drawing):
         return self.find_other(Box(title=cut_text(channel, _LONGEST_LINE), text="", shape="store"))
 
 
-def _build_box(step: FlowStep) -> Box:
+def _build_box(index: int, step: FlowStep, agent_document: object) -> Box:
     title = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
-    agent = shorten_id(step.agent_version_id)
+    named = agent_document.get("title") if isinstance(agent_document, Mapping) else None
+    agent = str(named) if named else shorten_id(step.agent_version_id)
     attempts = f" · maxAttempts {step.max_attempts}" if step.max_attempts > 1 else ""
     return Box(
-        title=cut_text(title, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id
+        title=cut_text(title, _LONGEST_LINE),
+        text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts,
+        shape="step",
+        key=step.id,
+        path=(*_STEPS, index),
+        kind=AGENT,
+        ports=list_ports(index),
     )
 
 
@@ -177,7 +186,7 @@ def _to_name(value: object) -> str:
 FLOW_FACE: Final = KindFace(
     begin=begin_flow,
     build_schema=build_flow_schema,
-    steps=Steps(field="steps", draw=lambda document, _parts: build_chart(document)),
+    steps=Steps(field="steps", draw=build_chart, deeds=FLOW_DEEDS),
     named_lists=(_STEPS, _CHANNELS),
     list_uses=list_uses,
 )

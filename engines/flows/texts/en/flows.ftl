@@ -13,3 +13,5 @@ flow-agent-gone = An agent of this flow is gone or switched off. Please tell the
 flow-too-long = The flow made more than { $most } steps and was stopped: it seems to go in circles.
 flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.
 flow-outcome-unknown = It is not known whether all changes of this step were made, so the flow has stopped. Look at the records in Bitrix24 before you do it again.
+flow-way-failure = failed
+flow-add-step = An agent's step
