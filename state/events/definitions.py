@@ -21,6 +21,9 @@ class DefinitionSaved(Event):
     """Nobody publishes alone what they wrote."""
     note: Personal[str] = ""
     via: str
+    later: ClassVar[frozenset[str]] = frozenset({"source_digest"})
+    source_digest: str = ""
+    """Of the text as its author wrote it; "" if none is kept."""
 
 
 class DefinitionPublished(Event):

@@ -35,7 +35,7 @@ CLEAR = frozenset(
         ),
         *("cause", "outbox_key"),
         # hashes
-        *("fingerprint", "essence", "policy"),
+        *("fingerprint", "essence", "policy", "source_digest"),
         # times
         *("made_at", "requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at", "since"),
         # who, as the key of a person

@@ -17,7 +17,7 @@ class KeyRow(NamedTuple):
 
 
 class VersionRow(NamedTuple):
-    """Its text is stored under its digest."""
+    """Its text is stored under `digest`, the author's under `source`, "" for none."""
 
     id: str
     kind: str
@@ -39,6 +39,7 @@ class VersionRow(NamedTuple):
     published_by_name: str
     published_at: str
     edition: int
+    source: str
 
 
 class HistoryRow(NamedTuple):
@@ -56,11 +57,12 @@ class HistoryRow(NamedTuple):
 
 
 class StoredVersion(NamedTuple):
-    """`text` is None if it is missing."""
+    """`text` and the author's, `source`, are None if they are missing."""
 
     row: VersionRow
     active: bool
     text: str | None
+    source: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,7 @@ class DefinitionChange:
     added: Sequence[VersionRow] = ()
     changed: Sequence[VersionRow] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     history: Sequence[HistoryRow] = ()
 
 

@@ -30,6 +30,12 @@ from state.model.definitions import (
 LONGEST_NAME: Final = 200
 LARGEST_TEXT: Final = 4_000_000
 MOST: Final = 1000
+WriteSource = Callable[[Any], str]
+"""Gets the document as it is stored, with its number; "" if it has no author's text."""
+
+
+def write_no_source(_document: Any) -> str:
+    return ""
 
 
 def create_version(  # noqa: PLR0913 - what an author says of a version, each by its name
@@ -44,6 +50,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     what: Origin = "created",
     after: int | None = None,
     number_field: str = "",
+    write_source: WriteSource = write_no_source,
     inbox_new: Sequence[InboxRow] = (),
 ) -> DefinitionVersion:
     """Store a new version as an inactive draft.
@@ -59,6 +66,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
         version = (old.last_version if old else 0) + 1
         if (numbered := set_number(document, number_field, version)) is not document:
             text = _encode(kind, key, numbered)
+        source = _check_source(write_source(numbered))
         row = VersionRow(
             id=generate_id(),
             kind=kind,
@@ -79,11 +87,12 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
             published_by_name="",
             published_at="",
             edition=0,
+            source=_hash_source(source),
         )
         old = old or KeyRow(kind, key, "", 1, 0, 0, 0, 1, "", "")
         head = _update_head(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
-        turn.save(head, row, text, what, inbox_new)
-    return _to_version(StoredVersion(row, active=False, text=text))
+        turn.save(head, row, text, source, what, inbox_new)
+    return _to_version(StoredVersion(row, active=False, text=text, source=source))
 
 
 def save_version(  # noqa: PLR0913 - as `create_version`
@@ -98,12 +107,14 @@ def save_version(  # noqa: PLR0913 - as `create_version`
     note: str,
     expected: int,
     number_field: str = "",
+    write_source: WriteSource = write_no_source,
 ) -> DefinitionVersion:
     """Replace a draft's text.
 
     Raises StaleRevision, NotADraft, DefinitionMissing, and as `create_version`; then nothing has changed.
     """
-    text = _encode(kind, key, set_number(document, number_field, version))
+    numbered = set_number(document, number_field, version)
+    text, source = _encode(kind, key, numbered), _check_source(write_source(numbered))
     with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
         if stored.row.status != "draft":
@@ -118,9 +129,10 @@ def save_version(  # noqa: PLR0913 - as `create_version`
             writers=format_writers([*parse_writers(stored.row.writers), Writer(key=author.key, user=author.user)]),
             updated_at=format_iso(author.at),
             updated_by=author.key,
+            source=_hash_source(source),
         )
-        turn.save(_update_head(old, author, title=_pick_title(old, row)), row, text, "saved")
-    return _to_version(StoredVersion(row, active=False, text=text))
+        turn.save(_update_head(old, author, title=_pick_title(old, row)), row, text, source, "saved")
+    return _to_version(StoredVersion(row, active=False, text=text, source=source))
 
 
 def publish_version(  # noqa: PLR0913 - as `create_version`
@@ -178,7 +190,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
         drafts = old.drafts - (stored.row.status == "draft")
         head = _update_head(old, author, title=row.title, active_version=version, drafts=drafts, revision=old.revision + 1)
         turn.commit(event, DefinitionChange(head=head, changed=changed, history=history), inbox_new)
-    return _to_version(StoredVersion(row, active=True, text=stored.text))
+    return _to_version(StoredVersion(row, active=True, text=stored.text, source=stored.source))
 
 
 def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
@@ -267,6 +279,19 @@ def _encode(kind: str, key: str, document: Any) -> str:
     return text
 
 
+def _check_source(source: str) -> str:
+    """Raises DefinitionUnstorable."""
+    if source != canonical.to_storable_text(source):
+        raise DefinitionUnstorable("the text of the definition has signs that cannot be stored")
+    if (size := len(source.encode())) > LARGEST_TEXT:
+        raise DefinitionUnstorable(f"the text of the definition has {size} bytes, and {LARGEST_TEXT} are the most")
+    return source
+
+
+def _hash_source(source: str) -> str:
+    return canonical.hash_text(source) if source else ""
+
+
 def _find_stored(store: Store, kind: str, key: str, version: int) -> tuple[KeyRow, StoredVersion]:
     head, stored = store.definitions.find_key(kind, key), store.definitions.find_version(kind, key, version)
     if head is None or stored is None:
@@ -311,4 +336,6 @@ def _to_version(stored: StoredVersion) -> DefinitionVersion:
 def _build_version(stored: StoredVersion, document: Any) -> DefinitionVersion:
     values = stored.row._asdict()
     values["writers"] = parse_writers(stored.row.writers)
+    source = stored.source or ""
+    values["source"] = source if _hash_source(source) == stored.row.source else ""
     return DefinitionVersion(**values, active=stored.active, document=document)

@@ -78,8 +78,10 @@ class Turn(NamedTuple):
             digest=event.digest,
         )
 
-    def save(self, head: KeyRow, row: VersionRow, text: str, what: Origin | Literal["saved"], inbox_new: Sequence[InboxRow] = ()) -> None:
-        """Store a version with a new text."""
+    def save(
+        self, head: KeyRow, row: VersionRow, text: str, source: str, what: Origin | Literal["saved"], inbox_new: Sequence[InboxRow] = ()
+    ) -> None:
+        """Store a version with a new text, and the author's `source`."""
         event = DefinitionSaved(
             kind=row.kind,
             definition=row.key,
@@ -88,11 +90,14 @@ class Turn(NamedTuple):
             digest=row.digest,
             what=what,
             note=row.note,
+            source_digest=row.source,
             **self.who,
         )
         added, changed = ([row], []) if row.revision == 1 else ([], [row])
         entry = self.build_history(event, what)
-        self.commit(event, DefinitionChange(head=head, added=added, changed=changed, texts={row.digest: text}, history=[entry]), inbox_new)
+        texts, sources = {row.digest: text}, {row.source: source} if source else {}
+        change = DefinitionChange(head=head, added=added, changed=changed, texts=texts, sources=sources, history=[entry])
+        self.commit(event, change, inbox_new)
 
     def commit(self, event: DefinitionEvent, change: DefinitionChange, inbox_new: Sequence[InboxRow] = ()) -> None:
         """Raises DefinitionsBusy if somebody else took the turn meanwhile."""

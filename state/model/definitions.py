@@ -67,6 +67,8 @@ class DefinitionVersion:
     published_at: str
     edition: int = 0
     """The `EDITION` at its first publishing; 0 until then."""
+    source: str = ""
+    """The text that its author wrote, with comments and order; it counts only if it reads as the document. "" for none, and in lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

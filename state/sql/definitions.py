@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, literal_co
 from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, StoredVersion, VersionRow
 from state.journal.store import StaleEpoch
 from state.sql.database import Database, Params, Row, Statement, Transaction, build_insert
-from state.sql.tables import definition_history, definition_keys, definition_texts, definitions
+from state.sql.tables import definition_history, definition_keys, definition_sources, definition_texts, definitions
 
 _KEY: Final = [definition_keys.c[name] for name in KeyRow._fields]
 _VERSION: Final = [definitions.c[name] for name in VersionRow._fields]
@@ -25,6 +25,11 @@ class DefinitionStatements:
         self.add_text = compile_(
             insert(definition_texts)
             .values(digest=bindparam("digest"), document=bindparam("document"))
+            .on_conflict_do_nothing(index_elements=["digest"])
+        )
+        self.add_source = compile_(
+            insert(definition_sources)
+            .values(digest=bindparam("digest"), text=bindparam("text"))
             .on_conflict_do_nothing(index_elements=["digest"])
         )
         new = insert(definition_keys).values({name: bindparam(name) for name in KeyRow._fields})
@@ -104,6 +109,8 @@ def write_definitions(transaction: Transaction, statements: DefinitionStatements
     """Raises StaleEpoch if a version is not as expected."""
     for digest, document in change.texts.items():
         transaction.run(statements.add_text, {"digest": digest, "document": document})
+    for digest, source in change.sources.items():
+        transaction.run(statements.add_source, {"digest": digest, "text": source})
     for row in change.added:
         transaction.run(statements.add_version, row._asdict())
     for row in change.changed:
@@ -119,10 +126,11 @@ def _select_versions(*, texts: bool) -> Select[Any]:
     whole = and_(definition_keys.c.kind == definitions.c.kind, definition_keys.c.key == definitions.c.key)
     joined = definitions.join(definition_keys, whole)
     if not texts:
-        return select(*_VERSION, _IS_ACTIVE, null()).select_from(joined)
+        return select(*_VERSION, _IS_ACTIVE, null(), null()).select_from(joined)
     joined = joined.outerjoin(definition_texts, definition_texts.c.digest == definitions.c.digest)
-    return select(*_VERSION, _IS_ACTIVE, definition_texts.c.document).select_from(joined)
+    joined = joined.outerjoin(definition_sources, definition_sources.c.digest == definitions.c.source)
+    return select(*_VERSION, _IS_ACTIVE, definition_texts.c.document, definition_sources.c.text).select_from(joined)
 
 
 def _to_stored(row: Row) -> StoredVersion:
-    return StoredVersion(VersionRow(*row[:-2]), active=bool(row[-2]), text=row[-1])
+    return StoredVersion(VersionRow(*row[:-3]), active=bool(row[-3]), text=row[-2], source=row[-1])

@@ -47,6 +47,7 @@ from state.sql.tables import (
     blobs,
     definition_history,
     definition_keys,
+    definition_sources,
     definition_texts,
     definitions,
     deliveries,
@@ -65,7 +66,7 @@ from state.sql.tables import (
 
 COMPANY: Final = "company"
 """An erasure names a person's words in such texts and leaves them."""
-TABLES: Final = (definition_keys, definitions, definition_texts, definition_history)
+TABLES: Final = (definition_keys, definitions, definition_texts, definition_sources, definition_history)
 _PERSONAL: Final[Mapping[Table, Mapping[str, tuple[str, ...]]]] = {
     definitions: {"author": ("author_name",), "updated_by": ("note",), "published_by": ("published_by_name",)},
     definition_history: {"by": ("by_name", "note")},

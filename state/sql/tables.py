@@ -175,7 +175,7 @@ snapshots = _keyed("snapshots", _text("stream", primary_key=True), _number("seq"
 
 blobs = Table("blobs", metadata, _text("digest", primary_key=True), _text("content"))
 
-# The lease of session `definitions` guards the four tables of definitions. PostgreSQL also has definition_texts.document_jsonb, which it
+# The lease of session `definitions` guards the five tables of definitions. PostgreSQL also has definition_texts.document_jsonb, which it
 # computes from the text. That column and the views stand only in r0006, because no statement of this program uses them.
 definition_keys = _keyed(
     "definition_keys",
@@ -213,10 +213,13 @@ definitions = Table(
     _text("published_by_name"),
     _text("published_at"),
     Column("edition", BigInteger, nullable=False, server_default="0"),
+    _text("source", server_default=""),
     UniqueConstraint("kind", "key", "version"),
 )
 
 definition_texts = Table("definition_texts", metadata, _text("digest", primary_key=True), _text("document"))
+
+definition_sources = Table("definition_sources", metadata, _text("digest", primary_key=True), _text("text"))
 
 definition_history = Table(
     "definition_history",

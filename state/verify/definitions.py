@@ -14,25 +14,29 @@ from state.findings import Finding
 from state.journal.stream_turn import STREAM, format_writers, parse_writers
 from state.model.definitions import Writer
 from state.sql.record_index import Ask, decode_texts
-from state.sql.tables import definition_history, definition_keys, definition_texts, definitions, events
+from state.sql.tables import definition_history, definition_keys, definition_sources, definition_texts, definitions, events
 
 MAX_NAMED: Final = 20
 TRIES: Final = 3
 _TYPES: Final = frozenset(one.__name__ for one in (DefinitionSaved, DefinitionPublished, DefinitionSwitched))
 _NAMES: Final[Mapping[Table, tuple[str, ...]]] = {
     definition_keys: ("kind", "key", "enabled", "active_version", "last_version", "drafts", "revision"),
-    definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by", "edition"),
+    definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by", "edition", "source"),
     definition_history: ("seq", "kind", "key", "version", "what", "by", "digest"),
 }
 """Columns that follow from the readable part of the records."""
 _KEYS: Final[Mapping[Table, int]] = {definition_keys: 2, definitions: 3, definition_history: 5}
+_TEXTS: Final[Mapping[Table, tuple[str, str]]] = {
+    definition_texts: ("document", "definition text"),
+    definition_sources: ("text", "definition source"),
+}
 _Row = dict[str, Any]
 
 
 @dataclass
 class _Expected:
     rows: dict[Table, dict[tuple[Any, ...], _Row]] = field(default_factory=lambda: {table: {} for table in _NAMES})
-    digests: set[str] = field(default_factory=set)
+    digests: dict[Table, set[str]] = field(default_factory=lambda: {table: set() for table in _TEXTS})
 
     def add_event(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         place = str(data["kind"]), str(data["definition"])
@@ -53,8 +57,11 @@ class _Expected:
         old = self.rows[definitions].get(place, {"writers": "[]", "status": "draft", "published_by": "", "edition": 0})
         writers = format_writers([*parse_writers(old["writers"]), Writer(key=data["by"], user=data["user"])])
         place_columns = dict(zip(("kind", "key", "version"), place, strict=True))
-        self.rows[definitions][place] = {**old, **place_columns, "revision": data["revision"], "digest": data["digest"], "writers": writers}
-        self.digests.add(data["digest"])
+        source = data.get("source_digest", "")
+        columns = {"revision": data["revision"], "digest": data["digest"], "writers": writers, "source": source}
+        self.rows[definitions][place] = {**old, **place_columns, **columns}
+        self.digests[definition_texts].add(data["digest"])
+        self.digests[definition_sources] |= {source} - {""}
         self._add_history(seq, data["what"], data)
 
     def _publish(self, head: _Row, seq: int, data: Mapping[str, Any]) -> None:
@@ -76,11 +83,12 @@ class _Expected:
 
 def check_definition_texts(ask: Ask) -> Iterator[Finding]:
     """Memory holds one text at a time."""
-    for (digest,) in decode_texts(ask(select(definition_texts.c.digest).order_by(definition_texts.c.digest))):
-        for (content,) in ask(select(definition_texts.c.document).where(definition_texts.c.digest == digest)):
-            raw = content.encode() if isinstance(content, str) else content
-            if not isinstance(raw, bytes) or sha256(raw).hexdigest() != digest:
-                yield Finding(kind="damaged", place=f"definition text {digest}", why="it is not what its digest says")
+    for table, (column, noun) in _TEXTS.items():
+        for (digest,) in decode_texts(ask(select(table.c.digest).order_by(table.c.digest))):
+            for (content,) in ask(select(table.c[column]).where(table.c.digest == digest)):
+                raw = content.encode() if isinstance(content, str) else content
+                if not isinstance(raw, bytes) or sha256(raw).hexdigest() != digest:
+                    yield Finding(kind="damaged", place=f"{noun} {digest}", why="it is not what its digest says")
 
 
 def find_definition_differences(ask: Ask) -> list[Finding]:
@@ -105,12 +113,16 @@ def _compare(ask: Ask, read: Iterable[tuple[Any, ...]]) -> list[Finding]:
                 why = f"it does not fit the records before it: {error!r}"
                 return [Finding(kind="inconsistent", place=STREAM, seq=seq, why=why)]
     findings = [finding for table, rows in expected.rows.items() for finding in _compare_table(ask, table, rows)]
-    stored = {digest for (digest,) in decode_texts(ask(select(definition_texts.c.digest)))}
-    gone = (Finding(kind="missing", place=f"definition text {one}", why="it is gone") for one in sorted(expected.digests - stored))
-    spare = (
-        Finding(kind="note", place=f"definition text {one}", why="no record speaks of it") for one in sorted(stored - expected.digests)
-    )
-    return [*findings, *gone, *spare]
+    return [*findings, *(finding for table, digests in expected.digests.items() for finding in _compare_texts(ask, table, digests))]
+
+
+def _compare_texts(ask: Ask, table: Table, expected: set[str]) -> Iterator[Finding]:
+    _, noun = _TEXTS[table]
+    stored = {digest for (digest,) in decode_texts(ask(select(table.c.digest)))}
+    for digest in sorted(expected - stored):
+        yield Finding(kind="missing", place=f"{noun} {digest}", why="it is gone")
+    for digest in sorted(stored - expected):
+        yield Finding(kind="note", place=f"{noun} {digest}", why="no record speaks of it")
 
 
 def _compare_table(ask: Ask, table: Table, rows: Mapping[tuple[Any, ...], _Row]) -> Iterator[Finding]:

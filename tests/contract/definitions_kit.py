@@ -42,9 +42,12 @@ def insist(work: Callable[[Author], T], who: Author = ANNA) -> T:
             time.sleep(0.002)
 
 
-def create(store: SqlStore, document: Any = None, *, who: Author = ANNA, key: str = KEY, kind: str = KIND) -> DefinitionVersion:
-    """A new version."""
-    return definitions.create_version(store, who, kind, key, document if document is not None else {"n": 1}, title="Приём", note="первая")
+def create(
+    store: SqlStore, document: Any = None, *, who: Author = ANNA, key: str = KEY, kind: str = KIND, source: str = ""
+) -> DefinitionVersion:
+    """A new version, with the text of its author."""
+    document = document if document is not None else {"n": 1}
+    return definitions.create_version(store, who, kind, key, document, title="Приём", note="первая", write_source=lambda _: source)
 
 
 def save(store: SqlStore, version: int, document: Any, expected: int, *, who: Author = ANNA) -> DefinitionVersion:
@@ -82,7 +85,7 @@ def head(store: SqlStore) -> DefinitionKey:
 
 def everything(store: SqlStore) -> list[list[tuple[Any, ...]]]:
     """Every row of the tables of definitions, and the end of their stream."""
-    names = ("definition_keys", "definitions", "definition_texts", "definition_history")
+    names = ("definition_keys", "definitions", "definition_texts", "definition_sources", "definition_history")
     with store._dialect.engine.connect() as connection:
         rows = [[tuple(row) for row in connection.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2"))] for name in names]  # noqa: S608
     return [*rows, [store.read_head(STREAM)]]

@@ -11,6 +11,7 @@ from sqlalchemy import make_url, text
 
 from bot.cli.doctor.database import check_database
 from bot.settings.settings import Settings
+from state.canonical import hash_text
 from state.journal import definitions
 from state.migrations import HEAD
 from state.sql import build_sqlite_url, open_store
@@ -80,10 +81,10 @@ class TestCheck:
 
     def test_an_intact_store_gives_no_finding(self, world: World) -> None:
         store = world.open()
-        create(store)
+        create(store, source="n: 1  # раз\n")
         save(store, 1, {"n": 2}, 1, who=BORIS)
         publish(store, 1, 2)
-        create(store, {"n": 3})
+        create(store, {"n": 3}, source="n: 3\n")
         publish(store, 2, 1)
         publish(store, 1, 4)
         definitions.switch_key(store, ANNA, KIND, KEY, enabled=False, expected=4)
@@ -101,17 +102,19 @@ class TestCheck:
             ("UPDATE definition_history SET what = 'created' WHERE what = 'published'", "table definition_history"),
             ("DELETE FROM definition_history WHERE version = 2", "table definition_history"),
             ("DELETE FROM definition_texts", "definition text"),
+            ("UPDATE definitions SET source = ''", "table definitions"),
+            ("DELETE FROM definition_sources", "definition source"),
         ],
     )
     def test_a_row_that_was_changed_by_hand_is_named(self, world: World, change: str, expected: str) -> None:
         store = world.open()
-        create(store)
+        create(store, source="n: 1  # раз\n")
         publish(store, 1, 1)
         create(store, {"n": 2})
         with store._dialect.engine.begin() as connection:
             connection.execute(text(change))
         found = check(world)
-        assert {place.removesuffix(place.partition("text ")[2]).strip() for _, place, _ in found} == {expected}
+        assert {" ".join(place.split()[:2]) for _, place, _ in found} == {expected}
         assert all(kind in {"inconsistent", "missing"} for kind, _, _ in found)
 
     def test_a_text_that_is_not_what_its_digest_says_is_damaged(self, world: World) -> None:
@@ -119,3 +122,10 @@ class TestCheck:
         made = create(store)
         damage(store)
         assert check(world) == {("damaged", f"definition text {made.digest}", "it is not what its digest says")}
+
+    def test_an_author_s_text_that_is_not_what_its_digest_says_is_damaged(self, world: World) -> None:
+        store = world.open()
+        create(store, source="n: 1  # раз\n")
+        with store._dialect.engine.begin() as connection:
+            connection.execute(text("UPDATE definition_sources SET text = 'n: 2'"))
+        assert check(world) == {("damaged", f"definition source {hash_text('n: 1  # раз' + chr(10))}", "it is not what its digest says")}

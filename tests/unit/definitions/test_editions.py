@@ -64,7 +64,9 @@ def test_what_an_earlier_program_has_published_is_of_no_edition(tmp_path: Path) 
     publish_version(store, author, "steps", "plan", 1, expected=1, check=lambda _version: None)
     store.close()
     with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE definitions DROP COLUMN edition")
+        for column in ("edition", "source"):
+            connection.execute(f"ALTER TABLE definitions DROP COLUMN {column}")
+        connection.execute("DROP TABLE definition_sources")
         connection.execute("UPDATE alembic_version SET version_num = '0008'")
     connection.close()
     store = open_store(build_sqlite_url(path))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.reports.consistency import EffectChecker
+from state.canonical import hash_text
 from state.journal import definitions
 from state.model.definitions import Author, DefinitionVersion, Writer
 from state.sql import build_sqlite_url
@@ -27,7 +28,8 @@ NOTE, WHY, THEIRS = "так просил Синицын из Вектора", "�
 def write(home: Home) -> DefinitionVersion:
     """Anna writes and switches, Boris saves another draft with a note about her, and each publishes once."""
     with opened(home) as store:
-        definitions.create_version(store, ANNA, "flow", "a", {"say": f"Пишет {ANNA.name}"}, title="Приём", note=NOTE)
+        write = lambda _: f"say: Пишет {ANNA.name}  # {ANNA.name} так решила\n"  # noqa: E731
+        definitions.create_version(store, ANNA, "flow", "a", {"say": f"Пишет {ANNA.name}"}, title="Приём", note=NOTE, write_source=write)
         definitions.create_version(store, BOB, "flow", "a", {"say": "ждите"}, title="Приём", note=THEIRS)
         definitions.publish_version(store, BOB, "flow", "a", 1, expected=1, check=lambda _: None)
         definitions.publish_version(store, ANNA, "flow", "a", 2, expected=1, check=lambda _: None)
@@ -55,7 +57,7 @@ def test_names_and_notes_go_and_what_others_wrote_stays(home: Home) -> None:
 
 @pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
 def test_what_remains_is_named_as_the_company_s_or_that_of_others(home: Home) -> None:
-    """The proof holds: her words stand only in a document and in a note of Boris, and nowhere in free space."""
+    """The proof holds: her words stand only in a document, in its text and in a note of Boris, and nowhere in free space."""
     before = write(home)
     found, done = run(home)
     assert {ANNA.name} <= set(found.names)
@@ -67,6 +69,7 @@ def test_what_remains_is_named_as_the_company_s_or_that_of_others(home: Home) ->
         [entry] = [one for one in definitions.list_history(store, "flow", "a") if one.note == THEIRS]
     assert held == {
         (f"definition_texts {before.digest}", "company"),
+        (f"definition_sources {hash_text(before.source)}", "company"),
         (f"definitions {noted.id}", BOB.key),
         (f"definition_history {entry.id}", BOB.key),
     }

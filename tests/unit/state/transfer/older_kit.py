@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 VIEWS: Final = ("flow_definition", "flow_definition_history")
-LATER_TABLES: Final = ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_history")
+LATER_TABLES: Final = ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_sources", "definition_history")
 """Made by schema 4 and those after it."""
 
 

@@ -23,6 +23,7 @@ from tests.contract.definitions_kit import ANNA, KEY, KIND, create, publish, sav
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SOURCE = "n: 1  # почему один\n"
 DOCUMENT = {"steps": [{"say": "Здравствуйте, «Ромашка»\n\t\\"}], "metadata": {"description": "Приём"}}
 MEMORY = MemoryPlace("offer", "employee:7")
 DEAL = RecordPlace("deal", 481)
@@ -65,7 +66,7 @@ def fill(home: Home) -> None:
         save(store, 1, {"n": [1, 2.5, None]}, 1)
         publish(store, 1, 2)
         create(store, DOCUMENT)
-        create(store, key="агент", kind="agent")
+        create(store, key="агент", kind="agent", source=SOURCE)
         definitions.switch_key(store, ANNA, "agent", "агент", enabled=False, expected=1)
         remember(store, "1", "первое")
         leave(store, "1", "первое")
@@ -93,6 +94,7 @@ def goes_on(home: Home) -> None:
         assert active is not None
         assert (active.version, active.document) == (1, {"n": [1, 2.5, None]})
         assert definitions.find_active(store, "agent", "агент") is None
+        assert definitions.find_version(store, "agent", "агент").source == SOURCE  # type: ignore[union-attr]
         assert look(store) == ([(KEY, 1, ""), (KEY, 2, "Приём")], DOCUMENT["steps"][0]["say"])  # type: ignore[index]
         assert create(store).version == 3
         assert publish(store, 2, 1).active
@@ -131,7 +133,7 @@ def test_it_comes_along_and_goes_on(
     before = old.rows()
     way(old, new, tmp_path)
     after = new.rows()
-    for name in ("definition_keys", "definitions", "definition_texts", "definition_history", "values", "effects"):
+    for name in ("definition_keys", "definitions", "definition_texts", "definition_sources", "definition_history", "values", "effects"):
         assert before[name]
         assert [row for row in after[name] if row[0] != "restored"] == before[name]
     goes_on(new)
