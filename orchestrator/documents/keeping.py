@@ -152,10 +152,12 @@ class _Keeper:
 
     def _write_flow_mapping(self, node: Any, present: Any, wanted: Any) -> str:
         parts = dict(zip(present, node.value, strict=True))
+        is_plain = all(key.style is None for key, _ in node.value)
         pieces: list[tuple[int | None, str]] = []
         for name in _order_names(list(parts), list(wanted)):
             if name not in parts:
-                pieces.append((None, f"{_write_inline(name)}: {_write_inline(wanted[name])}"))
+                key_text = name if is_plain and _is_word(name, is_key=True) else _write_inline(name)
+                pieces.append((None, f"{key_text}: {_write_inline(wanted[name])}"))
                 continue
             key, value = parts[name]
             head = self._text[key.start_mark.index : max(value.start_mark.index, key.end_mark.index)]
@@ -249,8 +251,8 @@ def _write_inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _is_word(text: str) -> bool:
-    return _WORD.fullmatch(text) is not None and is_text_when_plain(text, is_key=False)
+def _is_word(text: str, *, is_key: bool = False) -> bool:
+    return _WORD.fullmatch(text) is not None and is_text_when_plain(text, is_key=is_key)
 
 
 def _indent(text: str, column: int) -> str:

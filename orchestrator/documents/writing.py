@@ -73,8 +73,4 @@ def _make_text(text: str, *, is_key: bool = False) -> yaml.ScalarEvent:
 def _is_block(text: str) -> bool:
     """It reads back from a block as it is."""
     lines = text.split("\n")
-    return (
-        len(lines) > 1
-        and bool(lines[0])
-        and all(line.isprintable() and not line.startswith(" ") and line == line.rstrip() for line in lines)
-    )
+    return len(lines) > 1 and lines[0] == lines[0].lstrip() != "" and all(line.isprintable() and line == line.rstrip() for line in lines)
