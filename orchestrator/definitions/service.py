@@ -26,6 +26,7 @@ from orchestrator.definitions.rules import (
     check_two_people,
     find_document_key,
 )
+from orchestrator.definitions.sources import build_source_writer, read_version
 from orchestrator.documents.document import Document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
 from orchestrator.domain.inputs import DefinitionNews
@@ -34,7 +35,7 @@ from state.clock import Clock, format_iso, generate_id
 from state.journal import definitions
 from state.journal.async_store import AsyncStore, retry_while_busy
 from state.journal.store import InboxRow, Store, StoreUnwritable
-from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
+from state.model.definitions import Author, DefinitionDamaged, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -99,6 +100,7 @@ class DefinitionService(DefinitionReader):
         key, wrong = find_document_key(kind, key, checked.read)
         if wrong or has_errors(checked.findings):
             raise DefinitionRefused([*wrong, *checked.findings])
+        before = await self._find_last(kind, key) if checked.read is None or not checked.read.source else None
         title = await self._find_title(kind, key, submission, checked)
         definition_version = await self._write(
             editor,
@@ -111,6 +113,7 @@ class DefinitionService(DefinitionReader):
             what=origin,
             after=after,
             number_field=kind.number_field,
+            write_source=build_source_writer(checked.read, before),
         )
         return Saved(version=definition_version, findings=checked.findings)
 
@@ -134,6 +137,7 @@ class DefinitionService(DefinitionReader):
             note=_clean(submission.note, LONGEST_NOTE),
             expected=expected,
             number_field=kind.number_field,
+            write_source=build_source_writer(checked.read, before),
         )
         return Saved(version=saved, findings=checked.findings)
 
@@ -176,7 +180,7 @@ class DefinitionService(DefinitionReader):
         """As a new draft, which is published as any other."""
         kind = self._admit(editor, kind_name, check_editor)
         earlier = await self._find_version(kind, key, version)
-        submission = Submission(read=lambda: to_reading(earlier.document), title=earlier.title, note=note or f"← v{version}")
+        submission = Submission(read=lambda: read_version(earlier), title=earlier.title, note=note or f"← v{version}")
         return await self.create(editor, kind_name, key, submission, origin="rolled_back")
 
     async def switch(self, editor: Editor, kind_name: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
@@ -247,6 +251,12 @@ class DefinitionService(DefinitionReader):
             return submission.title
         head = await self._store.read(definitions.find_key, kind.name, key)
         return head.title if head is not None else ""
+
+    async def _find_last(self, kind: DefinitionKind, key: str) -> DefinitionVersion | None:
+        try:
+            return await self._store.read(definitions.find_version, kind.name, key)
+        except DefinitionDamaged:  # which another version is about to mend
+            return None
 
     async def _write(self, editor: Editor, function: Callable[Concatenate[Store, Author, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         attempt = lambda: self._store.write(function, self._build_author(editor), *args, **kwargs)  # noqa: E731 - each has another time

@@ -74,6 +74,8 @@ class Document:
     format: DocumentFormat = "json"
     spots: Spot | None = None
     lines: LineIndex | None = None
+    source: str = ""
+    """YAML as it was written, with its line ends; "" for JSON, and for what was read from no text."""
 
     @classmethod
     def from_data(cls, data: Any) -> "Document":

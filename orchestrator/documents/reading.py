@@ -30,7 +30,7 @@ class Reading:
 
 def read_document(source: str | bytes, format: Literal["auto"] | DocumentFormat = "auto") -> Reading:  # noqa: A002 - the word of the field
     """At most 1 MB. "auto": what begins with {, [ or a // comment is JSON. Well under a second for whatever text."""
-    text, reports = _decode(source)
+    written, text, reports = _decode(source)
     if text is None:
         return Reading(document=None, draft=None, findings=reports.findings.list_all())
     lines = LineIndex(text)
@@ -38,7 +38,8 @@ def read_document(source: str | bytes, format: Literal["auto"] | DocumentFormat 
     reader = JsonReader(text, lines) if chosen == "json" else YamlReader(text, lines)
     read = reader.read()
     findings = reader.reports.findings
-    draft = Document(data=read[0], format=chosen, spots=read[1], lines=lines) if read is not None else None
+    own = written if chosen == "yaml" else ""
+    draft = Document(data=read[0], format=chosen, spots=read[1], lines=lines, source=own) if read is not None else None
     return Reading(document=None if findings.has_errors else draft, draft=draft, findings=findings.list_all())
 
 
@@ -46,25 +47,25 @@ def _choose_format(text: str) -> DocumentFormat:
     return "json" if text.lstrip()[:1] in {"{", "["} or text.lstrip()[:2] in {"//", "/*"} else "yaml"
 
 
-def _decode(source: str | bytes) -> tuple[str | None, Reports]:
-    """With LF line ends; None if it is no text."""
+def _decode(source: str | bytes) -> tuple[str, str | None, Reports]:
+    """As it was written, and with LF line ends; None if it is no text."""
     reports = Reports(LineIndex(""))
     size = len(source) if isinstance(source, bytes) else len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         reports.report("finding-document-large", 0, size=size, most=MAX_BYTES)
-        return None, reports
+        return "", None, reports
     data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
     mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
     try:
-        text = data[len(mark) :].decode(encoding)
+        written = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         before = data[: len(mark) + error.start].decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
         reports = Reports(LineIndex(before))
         reports.report("finding-document-encoding", len(before))
-        return None, reports
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+        return "", None, reports
+    text = written.replace("\r\n", "\n").replace("\r", "\n")
     reports = Reports(LineIndex(text))
     if "\x00" in text:  # also UTF-16 without its mark
         reports.report("finding-zero-character", text.index("\x00"))
-        return None, reports
-    return text, reports
+        return "", None, reports
+    return written, text, reports

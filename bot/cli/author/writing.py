@@ -33,6 +33,7 @@ from bot.cli.inputs import read_input
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines
+from bot.plugins.definition_text import write_ordered
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind, list_kinds
 from orchestrator.charts.chart import write_mermaid
@@ -42,7 +43,6 @@ from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.reader import Change
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import format_path, has_errors
 from orchestrator.runs.registry import Engines
@@ -293,7 +293,7 @@ def write_first(kind: str, file: Path, tr: Translator) -> None:
     if face is None:
         raise refuse_missing(kind, "cannot be begun here", KIND_FACE)
     document, key_field = face.begin(tr.translate), load_installed_engines().kinds[kind].key_field
-    text = write_document({**document, **({key_field: key} if key_field else {})}, form)
+    text = write_ordered(kind, {**document, **({key_field: key} if key_field else {})}, form)
     try:
         with file.open("x", encoding="utf-8") as new:
             new.write(text)

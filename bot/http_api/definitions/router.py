@@ -44,9 +44,9 @@ from bot.http_api.definitions.request_body import (
 from bot.http_api.server.callers import name_operation
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import describe_errors
+from bot.plugins.definition_text import write_version
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE, DefinitionService
-from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import has_errors
 from state.model.definitions import DefinitionVersion
 
@@ -98,7 +98,7 @@ def answer(model: BaseModel, *, status: int = 200, **headers: str) -> Response:
 
 async def answer_file(version: DefinitionVersion, form: Literal["yaml", "json"]) -> Response:
     headers = {"ETag": f'"{version.revision}"', "Content-Disposition": f'attachment; filename="{version.key}.{form}"'}
-    return Response(await asyncio.to_thread(write_document, version.document, form), headers=headers, media_type=f"application/{form}")
+    return Response(await asyncio.to_thread(write_version, version, form), headers=headers, media_type=f"application/{form}")
 
 
 def _answer_version(version: Version, *, status: int = 200) -> Response:

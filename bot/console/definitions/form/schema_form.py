@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bot.console.definitions.form.fields import NO, YES, Choice, Field, Group, Kind, Listing, Node, show_value
-from bot.console.definitions.form.schema import Property, Schema, SchemaReader, Shape
 from bot.plugins.kind_face import Steps
+from bot.plugins.schema_reader import Property, Schema, SchemaReader, Shape
 from orchestrator.documents.changing import ABSENT, Absent, find_value
 from orchestrator.domain.finding import Path
 

@@ -6,11 +6,11 @@ from typing import Final
 
 from bot.console.definitions.form.fields import Field, Group, parse_value
 from bot.console.definitions.form.form_face import FORM_FACE, FormSource
-from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.visit import Visit
 from bot.plugins.kind_face import KIND_FACE, build_kind_schema
 from bot.plugins.loading import find_part_of_kind
+from bot.plugins.schema_reader import SchemaReader
 from orchestrator.documents.changing import ABSENT, remove_value, set_value
 from orchestrator.domain.finding import Path
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
 from bot.console.definitions.form.form_view import has_comments
+from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
 from bot.console.definitions.form.places import assign_findings
-from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.sources import FormWords, SchemaSource
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.kind_face import KIND_FACE, Steps, build_kind_schema
 from bot.plugins.loading import find_part_of_kind
+from bot.plugins.schema_reader import SchemaReader
 from engines.flows.flow_fields import FlowFields
 from engines.flows.flow_form import read_flow_form
 from engines.scenarios.core.registry import load_step_types

@@ -153,6 +153,24 @@ async def test_what_is_exported_is_imported_as_equal_data(tmp_path: Path, form: 
         assert entry["what"] == "imported"
 
 
+@pytest.mark.req("S002-5")
+async def test_a_text_is_exported_as_it_was_handed_in(api: Api) -> None:
+    """With comments and order: of a new version, of a file, of a draft that is replaced, and where data alone come after."""
+    headers = {"Content-Type": "application/yaml", "X-API-Key": "head-0123456789abcdef"}
+    await api.post("/definitions/steps", {"key": "welcome", "text": YAML}, "head")
+    assert (await api.get(f"{WELCOME}/export", "head")).text == YAML
+    polite = YAML.replace("polite", "very polite")
+    await api.http.put(f"{WELCOME}/versions/1", content=polite.encode(), headers={**headers, **is_at(1)})
+    assert (await api.get(f"{WELCOME}/export", "head")).text == polite
+    await api.put(f"{WELCOME}/versions/1", {"document": BYE}, "head", **is_at(2))
+    assert (await api.get(f"{WELCOME}/export", "head")).text == polite.replace("Здравствуйте", "До свидания").replace(
+        "До свидания", '"До свидания"'
+    )
+    await api.http.post("/definitions/steps/copy/import", content=YAML.encode(), headers=headers)
+    assert (await api.get("/definitions/steps/copy/export", "head")).text == YAML
+    assert (await api.get("/definitions/steps/copy/export", "head", format="json")).json() == HELLO
+
+
 async def test_nobody_publishes_alone_what_deletes(api: Api) -> None:
     """403 with a sentence that says who may; an employee who did not write it may."""
     api.grants["head"] = TokenGrant(name="x", bitrix_user_id=6)
