@@ -18,7 +18,7 @@ def tell(visit: Visit, sentence: str, *, tone: Literal["positive", "warning", "n
         ui.notify(sentence, type=tone)
 
 
-def ask_first(  # noqa: PLR0913 - what differs from question to question, each by its name
+def ask_first(
     visit: Visit,
     root: ui.element,
     question: str,
@@ -26,10 +26,9 @@ def ask_first(  # noqa: PLR0913 - what differs from question to question, each b
     act: Act,
     *,
     draw: Callable[[], None] | None = None,
-    otherwise: Callable[[], None] | None = None,
     is_grave: bool = False,
 ) -> None:
-    """Acts once if `label` is pressed, `otherwise` if closed; `draw` draws what else stands there."""
+    """Acts once if `label` is pressed; `draw` draws what else stands there."""
     is_done = False
     with root, ui.dialog() as dialog, ui.card().classes("ask"):
         ui.label(question).classes("strong text").props("dir=auto")
@@ -47,8 +46,6 @@ def ask_first(  # noqa: PLR0913 - what differs from question to question, each b
 
             ui.button(label, on_click=go_on, color=None).props("unelevated no-caps").classes("act-bad" if is_grave else "act-main")
 
-    if otherwise is not None:
-        dialog.on_value_change(lambda event: otherwise() if not event.value and not is_done else None)
     dialog.on("hide", dialog.delete)
     dialog.open()
 

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+import yaml
 from nicegui import background_tasks
 
-from bot.console.definitions.work import REFUSALS, write_text
+from bot.console.definitions.work import REFUSALS
 from bot.console.visit import VisitOver
 from orchestrator.definitions.checking import Checked
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import read_document
+from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import Finding, Path
 from state.journal.store import StoreError
 from state.model.definitions import DefinitionVersion
@@ -21,6 +23,7 @@ CHECK_AFTER: Final = 0.4
 """Seconds without a change."""
 CHECK_AGAIN: Final = 3.0
 """Seconds after a check that was not possible."""
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FORMATS: Final[tuple[DocumentFormat, ...]] = ("yaml", "json")
 Check = Callable[["EditedDocument"], Awaitable[Checked]]
 Follow = Callable[[], None]
@@ -140,7 +143,7 @@ class EditedDocument:
                 reading = await asyncio.to_thread(read_document, before, self.format)
                 if reading.document is None:
                     return False
-                text = await write_text(reading.document.data, to)
+                text = await asyncio.to_thread(write_document, reading.document.data, to)
                 if before == self._text:
                     break
         was_saved = before == self.saved_text
@@ -157,3 +160,36 @@ class EditedDocument:
     def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+
+def has_comments(text: str, form: DocumentFormat) -> bool:
+    return _has_json_comments(text) if form == "json" else _has_yaml_comments(text)
+
+
+def _has_yaml_comments(text: str) -> bool:
+    """Between tokens stand only space, structure and comments."""
+    if "#" not in text:
+        return False
+    at = 0
+    try:
+        for token in yaml.scan(text, Loader=_LOADER):
+            if "#" in text[at : token.start_mark.index]:
+                return True
+            at = max(at, token.end_mark.index)
+    except yaml.YAMLError:
+        return True  # nobody can say, so the person is asked
+    return False
+
+
+def _has_json_comments(text: str) -> bool:
+    is_inside, at = False, 0
+    while at < len(text):
+        sign = text[at]
+        if is_inside and sign == "\\":
+            at += 1
+        elif sign == '"':
+            is_inside = not is_inside
+        elif not is_inside and sign == "/":
+            return True
+        at += 1
+    return False

@@ -6,9 +6,9 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.definitions.document import FORMATS, Check, EditedDocument
+from bot.console.definitions.document import FORMATS, Check, EditedDocument, has_comments
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.form.form_view import FormView, has_comments
+from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView
 from bot.console.definitions.publishing import Details, PublishDialog, Saver, SomebodyWasFirst, load_verdict, says_title
 from bot.console.definitions.text_editor import TextEditor
@@ -20,6 +20,7 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
+    is_same_text,
     name_account,
     reading,
     submit_text,
@@ -31,6 +32,7 @@ from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import ask_first, cut_text, show_badge, show_text, tell
 from bot.http_api.server.errors import ApiError
+from bot.plugins.definition_text import write_ordered
 from bot.plugins.kind_face import KIND_FACE, build_start
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.trial_face import TRIAL_FACE
@@ -47,7 +49,7 @@ async def open_conflict(
     visit: Visit, present: DefinitionVersion, mine: str, form: DocumentFormat, *, save_over: Choose | None, take_theirs: Choose
 ) -> None:
     """`present` is stored now, `mine` is typed. Without `save_over` it cannot be stored here."""
-    theirs = await write_text(present.document, form)
+    theirs = await write_text(present, form)
     lines = await compare_texts(theirs, mine)
     who = name_account(visit, present.updated_by or present.author, "" if present.updated_by else present.author_name)
     with visit.page, ui.dialog().props("persistent") as dialog, ui.card().classes("def-dialog"):
@@ -81,7 +83,7 @@ async def show_editor(visit: Visit) -> None:
     with reading():
         _check_rights(visit, kind)
         base = await visit.services.definitions.find_version(build_editor(visit), kind, key)
-        text = await write_text(base.document)
+        text = await write_text(base)
     _draw_editor(visit, EditedDocument(kind, key, text, check=_build_check(visit), base=base))
 
 
@@ -89,7 +91,7 @@ async def show_new(visit: Visit) -> None:
     kind = visit.params["kind"]
     with reading():
         _check_rights(visit, kind)
-        text = await write_text(build_start(visit.say, kind))
+        text = await asyncio.to_thread(write_ordered, kind, build_start(visit.say, kind))
     _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
 
 
@@ -191,7 +193,6 @@ class _EditorPage:
         with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
             with ui.tab_panel(self._findings_tab):
                 self._findings = ui.element("div").props("aria-live=polite")
-                ui.label(visit.say("console-editor-data")).classes("small muted")
             if graph is not None and steps is not None:
                 with ui.tab_panel(graph):
                     GraphView(visit, document, steps, self._go_to)
@@ -315,7 +316,7 @@ class _EditorPage:
         if self._document.base is None:
             self._kept.leave_for(build_path(present.kind, present.key, "edit"))
             return
-        text = await write_text(present.document, self._document.format)
+        text = await write_text(present, self._document.format)
         self._kept.set_aside(self._document.text)
         self._document.base, self._document.saved_text, self._document.saved_title = present, text, present.title
         self._document.set_text(text)
@@ -335,7 +336,7 @@ class _EditorPage:
         except REFUSALS as error:
             tell(visit, explain(visit, error), tone="negative")
             return
-        if verdict.version.document != base.document:
+        if not is_same_text(verdict.version, base):
             await self._open_conflict(verdict.version)
             return
         with visit.page:
@@ -353,7 +354,7 @@ class _EditorPage:
             return  # whoever saves or publishes is told
         if self._is_saving or document.base is not base:
             return
-        if now.version == base.version and now.document == base.document:
+        if now.version == base.version and is_same_text(now, base):
             document.base = now
             self._forget_newer()
         elif (now.version, now.revision) not in {(base.version, base.revision), self._told_of}:

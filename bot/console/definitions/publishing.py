@@ -1,5 +1,6 @@
 """Stores the editor's text as a draft, and publishes: what changes, what the server finds, who may, and what if somebody was first."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -7,14 +8,25 @@ from nicegui import ui
 
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, submit_text, write_text
+from bot.console.definitions.work import (
+    REFUSALS,
+    build_editor,
+    explain,
+    is_same_text,
+    name_account,
+    submit_stored,
+    submit_text,
+    write_text,
+)
 from bot.console.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text, tell
+from bot.plugins.definition_text import write_compared
 from orchestrator.definitions.checking import Checked, Submission
 from orchestrator.definitions.kinds import DefinitionKind, find_no_title
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import DefinitionService, Saved
+from orchestrator.definitions.sources import has_same_data
 from orchestrator.domain.finding import DefinitionRefused, has_errors
 from state.model.definitions import DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
@@ -116,6 +128,8 @@ class Verdict:
     """0 for none."""
     lines: Sequence[DiffLine]
     checked: Checked
+    is_same: bool = False
+    """Only comments, order or spacing differ from what is in force."""
     is_newer: bool = False
     """`lines` say what somebody has changed since, not what the publication changes."""
 
@@ -131,9 +145,10 @@ async def load_verdict(visit: Visit, kind: str, key: str, number: int) -> Verdic
     head = await service.find_key(editor, kind, key)
     version = await service.find_version(editor, kind, key, number)
     before = await service.find_version(editor, kind, key, head.active_version) if head.active_version else None
-    lines = await compare_texts(await write_text(before.document) if before is not None else "", await write_text(version.document))
+    texts = await asyncio.to_thread(write_compared, before, version) if before is not None else ("", await write_text(version))
     checked = await service.check(editor, kind, key, submit_stored(version))
-    return Verdict(version=version, active=head.active_version, lines=lines, checked=checked)
+    is_same = before is not None and has_same_data(before, version, service.find_kind(kind).number_field)
+    return Verdict(version=version, active=head.active_version, lines=await compare_texts(*texts), checked=checked, is_same=is_same)
 
 
 class PublishDialog:
@@ -169,6 +184,8 @@ class PublishDialog:
             before, after = visit.say("console-diff-seen"), visit.say("console-diff-now")
             if not verdict.is_newer:
                 before, after = active, visit.say("console-definition-number", number=number)
+            if verdict.is_same and verdict.lines and not verdict.is_newer:
+                show_text(visit.say("console-definition-only-comments"))
             draw_diff(visit, verdict.lines, before=before, after=after)
         self._button.set_enabled(verdict.is_right)
 
@@ -210,14 +227,14 @@ class PublishDialog:
         """Against what the person has seen, or what is in force by now."""
         seen = self._verdict.version
         now = await load_verdict(self._visit, seen.kind, seen.key, seen.version)
-        if now.version.document == seen.document and now.active != self._verdict.active:
+        if is_same_text(now.version, seen) and now.active != self._verdict.active:
             self._trouble = self._visit.say("console-definition-publish-other", number=now.active)
             self._verdict = now
             self._draw()
             return
         who = name_account(self._visit, now.version.updated_by or error.present.updated_by)
         self._trouble = self._visit.say("console-definition-publish-stale", who=who)
-        lines = await compare_texts(await write_text(seen.document), await write_text(now.version.document))
+        lines = await compare_texts(*await asyncio.to_thread(write_compared, seen, now.version))
         self._verdict = replace(now, lines=lines, is_newer=True) if lines else now
         self._draw()
 

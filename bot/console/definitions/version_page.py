@@ -1,5 +1,6 @@
 """One definition: versions, their texts and differences, and what is done with it as a whole."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,7 @@ from bot.console.definitions.work import (
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import ask_first, build_panel, cut_text, show_badge, show_heading, show_text, tell
+from bot.plugins.definition_text import write_compared
 from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
 
 _MOST_ENTRIES: Final = 50
@@ -247,7 +249,7 @@ class _KeyPage:
         except REFUSALS as error:
             self._show_trouble(explain(self._visit, error))
             return
-        text = await write_text(version.document)
+        text = await write_text(version)
         assert self.place is not None  # noqa: S101 - the page is drawn before anything is opened in it
         self.place.clear()
         with self.place:
@@ -264,7 +266,7 @@ class _KeyPage:
         except REFUSALS as error:
             self._show_trouble(explain(visit, error))
             return
-        lines = await compare_texts(await write_text(old.document), await write_text(new.document))
+        lines = await compare_texts(*await asyncio.to_thread(write_compared, old, new))
         assert self.place is not None  # noqa: S101 - see show_version
         self.place.clear()
         with self.place:

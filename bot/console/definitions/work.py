@@ -8,12 +8,12 @@ from typing import Final
 
 from bot.console.visit import Visit
 from bot.http_api.definitions.request_body import to_api_error
+from bot.plugins.definition_text import write_version
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import Reading, read_document
-from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import DefinitionRefused
 from state.model.definitions import (
     DefinitionDamaged,
@@ -95,12 +95,18 @@ def build_path(kind: str, key: str, *rest: str) -> str:
     return "/".join((ROOT, kind, key, *rest))
 
 
-async def write_text(document: object, form: DocumentFormat = "yaml") -> str:
-    return await asyncio.to_thread(write_document, document, form)
+async def write_text(version: DefinitionVersion, form: DocumentFormat = "yaml") -> str:
+    """Its author's, where one is kept."""
+    return await asyncio.to_thread(write_version, version, form)
 
 
 def submit_text(text: str, form: DocumentFormat, *, title: str | None = None, note: str = "") -> Submission:
     return Submission(read=partial(read_document, text, form), title=title, note=note)
+
+
+def is_same_text(one: DefinitionVersion, other: DefinitionVersion) -> bool:
+    """With the comments of its author."""
+    return (one.digest, one.source) == (other.digest, other.source)
 
 
 def submit_stored(version: DefinitionVersion) -> Submission:

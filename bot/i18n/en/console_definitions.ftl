@@ -83,6 +83,7 @@ console-definition-damaged = The stored text is damaged. Tell the administrator.
 console-definition-busy = Somebody else is changing definitions at this moment. Try again.
 console-finding-meant = Perhaps: { $meant }
 console-finding-go = Line { $line }, column { $column }: show it in the text
+console-definition-only-comments = Only comments and the form of the text changed: runs go as they do now.
 console-diff-none = There is no difference.
 console-diff-nothing = Nothing is published
 console-diff-seen = What you saw

@@ -38,4 +38,3 @@ console-conflict-mine = Your text
 console-conflict-later = Back to the text
 console-conflict-take = Take theirs
 console-conflict-over = Mine over it
-console-editor-data = A version keeps the data: comments and the order of fields do not stay in it.

@@ -15,7 +15,6 @@ console-form-removed-used = Removed: { $title }. Still referred to by: { $users 
 console-form-return = Bring it back
 console-form-gone = This place of the definition has changed meanwhile, so the change was not taken. Look at it and try again.
 console-form-comments = The text has comments
-console-form-comments-lost = The form writes the whole text anew, and comments in it are lost. To keep them, edit the text.
 console-form-go-on = Go on without comments
 console-form-required = { $label } *
 console-form-usual = If not given: { $value }

@@ -88,6 +88,7 @@ console-definition-damaged = Сохранённый текст повреждё�
 console-definition-busy = Сейчас определения меняет кто-то другой. Попробуйте ещё раз.
 console-finding-meant = Может быть: { $meant }
 console-finding-go = Строка { $line }, столбец { $column }: показать в тексте
+console-definition-only-comments = Изменились только комментарии и вид текста: запуски пойдут так же, как сейчас.
 console-diff-none = Отличий нет.
 console-diff-nothing = Ничего не опубликовано
 console-diff-seen = Что вы видели

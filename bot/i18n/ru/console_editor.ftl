@@ -38,4 +38,3 @@ console-conflict-mine = Ваш текст
 console-conflict-later = Вернуться к тексту
 console-conflict-take = Взять их
 console-conflict-over = Моё поверх
-console-editor-data = В версии сохраняются данные: комментарии и порядок полей в ней не остаются.

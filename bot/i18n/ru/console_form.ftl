@@ -15,7 +15,6 @@ console-form-removed-used = Удалено: { $title }. На это ещё сс�
 console-form-return = Вернуть
 console-form-gone = Это место определения уже изменилось, поэтому правка не записана. Проверьте и повторите.
 console-form-comments = В тексте есть комментарии
-console-form-comments-lost = Форма переписывает текст целиком, и комментарии из него пропадут. Чтобы их сохранить, правьте текст.
 console-form-go-on = Продолжить без комментариев
 console-form-required = { $label } *
 console-form-usual = Если не задать: { $value }

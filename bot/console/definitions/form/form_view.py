@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import yaml
 from nicegui import background_tasks, ui
 
 from bot.console.definitions.document import EditedDocument
@@ -18,50 +17,15 @@ from bot.console.definitions.form.group_view import Deed, Hands, NodesView, foll
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.renaming import Renames, list_names, name_users
 from bot.console.definitions.form.sources import open_source
-from bot.console.definitions.work import write_text
 from bot.console.visit import Visit
-from bot.console.widgets import ask_first, cut_text, show_empty, show_text, tell
+from bot.console.widgets import cut_text, show_empty, show_text, tell
 from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
 from orchestrator.documents.document import DocumentFormat
+from orchestrator.documents.keeping import keep_text
 from orchestrator.documents.reading import read_document
+from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical
-
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def has_comments(text: str, form: DocumentFormat) -> bool:
-    return _has_json_comments(text) if form == "json" else _has_yaml_comments(text)
-
-
-def _has_yaml_comments(text: str) -> bool:
-    """Between tokens stand only space, structure and comments."""
-    if "#" not in text:
-        return False
-    at = 0
-    try:
-        for token in yaml.scan(text, Loader=_LOADER):
-            if "#" in text[at : token.start_mark.index]:
-                return True
-            at = max(at, token.end_mark.index)
-    except yaml.YAMLError:
-        return True  # nobody can say, so the person is asked
-    return False
-
-
-def _has_json_comments(text: str) -> bool:
-    is_inside, at = False, 0
-    while at < len(text):
-        sign = text[at]
-        if is_inside and sign == "\\":
-            at += 1
-        elif sign == '"':
-            is_inside = not is_inside
-        elif not is_inside and sign == "/":
-            return True
-        at += 1
-    return False
-
 
 _LONGEST_NAME: Final = 200
 _MOST_SHOWN: Final = 5
@@ -111,7 +75,6 @@ class FormView:
         self._nodes: NodesView | None = None
         self._form = Group(path=(), label="", nodes=())
         self._text, self._data = "", object()
-        self._may_lose_comments = False
         self._lock = document.changing
         self._renames = Renames(document.kind)
         self._hands = Hands(self._enter, self._rearrange, self._show_findings)
@@ -224,12 +187,8 @@ class FormView:
             ui.button(visit.say("console-form-return"), icon="undo", on_click=bring_back).props("flat dense no-caps")
 
     async def _change(self, change: "_Change") -> None:
-        """Asks before comments are lost for the first time."""
         async with self._lock:
             while await self._read_text():
-                if not self._may_lose_comments and await asyncio.to_thread(has_comments, self._text, self._document.format):
-                    self._ask(change)
-                    return
                 if await self._put(change):
                     break
             else:
@@ -249,7 +208,7 @@ class FormView:
                 data, followed = self._renames.follow(self._data, data, view.field.path)
             else:
                 self._renames.forget()
-            text = await write_text(data, self._document.format)
+            text = await asyncio.to_thread(_write_into, self._text, data, self._document.format)
             form = await asyncio.to_thread(source.describe, data)
         except FieldRefused as refusal:
             if view is not None:
@@ -275,23 +234,10 @@ class FormView:
             self._offer_return(change.removed)
         return True
 
-    def _ask(self, change: "_Change") -> None:
-        """Whether comments may be lost."""
-        visit = self._visit
 
-        async def go_on() -> None:
-            self._may_lose_comments = True
-            await self._change(change)
-
-        ask_first(
-            visit,
-            self._place,
-            visit.say("console-form-comments"),
-            visit.say("console-form-go-on"),
-            go_on,
-            draw=lambda: show_text(visit.say("console-form-comments-lost")),
-            otherwise=change.view.reset if change.view is not None else None,
-        )
+def _write_into(text: str, data: object, form: DocumentFormat) -> str:
+    """With its comments and order. Raises NotCanonical."""
+    return keep_text(text, data, form) or write_document(data, form)
 
 
 def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:

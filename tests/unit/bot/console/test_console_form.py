@@ -176,25 +176,22 @@ async def test_a_form_takes_the_text_as_it_is_now(made: ConsoleWorld, monkeypatc
 
 
 @pytest.mark.req("C-26")
-async def test_comments_are_lost_only_after_a_question(made: ConsoleWorld) -> None:
-    """Before the first change of a text with comments the form asks; without consent nothing changes, and it asks once."""
-    form = await open_flow(made)
-    await form.type_text("# why\n" + form.text)
-    commented = form.text
+async def test_the_form_changes_its_line_alone(made: ConsoleWorld) -> None:
+    """Comments, order and blank lines stay, also when an element is added, moved and removed again."""
+    await publish(made, "scenario", "hello", SCENARIO)
+    form = await open_form(made, "scenario", "hello")
+    before = "# why\n" + form.text.replace("- {id: bye", "\n# the end\n- {id: bye")
+    await form.type_text(before)
 
-    await form.enter("Попыток", "2")
-    assert form.text == commented
-    await form.press("Не надо")
-    assert (form.text, form.list_fields("Попыток")[0].value) == (commented, "")
+    await form.press("1. ask")
+    await form.enter("Вопрос *", "Ваше имя?")
+    assert form.text == before.replace("prompt: Как вас зовут?", 'prompt: "Ваше имя?"')
+    changed = form.text
 
-    await form.enter("Попыток", "2")
-    await form.press("Продолжить без комментариев")
-    assert "# why" not in form.text
-    assert form.data["steps"][0]["maxAttempts"] == 2
-
-    await form.type_text("# again\n" + form.text)
-    await form.enter("Попыток", "3")
-    assert form.data["steps"][0]["maxAttempts"] == 3
+    await form.press("Добавить шаг")
+    assert form.text.startswith(changed)
+    await form.press("Удалить")
+    assert form.text == changed
 
 
 @pytest.mark.req("C-27")

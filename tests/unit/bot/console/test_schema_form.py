@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.console.definitions.form.form_view import has_comments
+from bot.console.definitions.document import has_comments
 from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.schema_form import SchemaForm
