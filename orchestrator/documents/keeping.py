@@ -46,7 +46,7 @@ def keep_text(text: str, data: Any, format: DocumentFormat = "yaml") -> str | No
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     found = read_document(kept, format).document
-    if found is None or not _is_same(found.data, data):
+    if found is None or not is_same(found.data, data):
         return None
     return mark + kept.replace("\n", ends)
 
@@ -78,7 +78,7 @@ class _Keeper:
 
     def write(self, node: Any, present: Any, wanted: Any, *, in_flow: bool = False) -> str | None:
         """None if another kind of value is wanted, so that its key must be written anew, too."""
-        if _is_same(present, wanted):
+        if is_same(present, wanted):
             return self._text[node.start_mark.index : self.find_end(node)]
         in_flow = in_flow or bool(getattr(node, "flow_style", False))
         if wanted and node.value and isinstance(node, yaml.MappingNode) and isinstance(wanted, dict):
@@ -152,7 +152,7 @@ class _Keeper:
 
     def _write_flow_mapping(self, node: Any, present: Any, wanted: Any) -> str:
         parts = dict(zip(present, node.value, strict=True))
-        is_plain = all(key.style is None for key, _ in node.value)
+        is_plain = not any(key.style for key, _ in node.value)
         pieces: list[tuple[int | None, str]] = []
         for name in _order_names(list(parts), list(wanted)):
             if name not in parts:
@@ -196,7 +196,7 @@ class _Keeper:
         return end
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Not 1 and true, nor 1 and 1.0."""
     return one is other or (type(one) is type(other) and _write_canonical(one) == _write_canonical(other))
 
@@ -222,8 +222,8 @@ def _order_names(before: Sequence[str], wanted: Sequence[str]) -> list[str]:
 def _align(before: Sequence[Any], wanted: Sequence[Any]) -> list[tuple[Any, int | None]]:
     """Each wanted item with the place of before that it comes from: by its name, as equal, else as what stood between the same two."""
     places: dict[int, int] = {}
-    free = {name: place for place, name in reversed(list(enumerate(map(_find_name, before)))) if name}
-    for number, name in enumerate(map(_find_name, wanted)):
+    free = {name: place for place, name in reversed(list(enumerate(map(find_name, before)))) if name}
+    for number, name in enumerate(map(find_name, wanted)):
         if name in free:
             places[number] = free.pop(name)
     taken = set(places.values())
@@ -237,7 +237,8 @@ def _align(before: Sequence[Any], wanted: Sequence[Any]) -> list[tuple[Any, int 
     return [(one, places.get(number)) for number, one in enumerate(wanted)]
 
 
-def _find_name(item: Any) -> tuple[str, str] | None:
+def find_name(item: Any) -> tuple[str, str] | None:
+    """(the field, the name) by which it is told from others of its list."""
     if not isinstance(item, dict):
         return None
     return next(((key, item[key]) for key in _NAMES if isinstance(item.get(key), str) and item[key]), None)

@@ -55,7 +55,7 @@ def change(text: str, *path: str | int, to: Any) -> str:
         (("id",), "offer2", "id: offer   # имя", "id: offer2   # имя"),
         (("name",), 'Моё "новое"', '"Предложение"', '"Моё \\"новое\\""'),
         (("steps", 0, "params", "text"), "Почём это?", "'Сколько?'", "'Почём это?'"),
-        (("steps", 0, "params", "max"), 5, "variable: amount}", 'variable: amount, "max": 5}'),
+        (("steps", 0, "params", "max"), 5, "variable: amount}", "variable: amount, max: 5}"),
         (("steps", 0, "type"), "message", "type: input   # ждёт", "type: message   # ждёт"),
         (("steps", 0, "params"), None, "{text: 'Сколько?', variable: amount}   # рублей", "null   # рублей"),
         (("steps", 1, "params", "text"), "Пока", "text: |\n        Спасибо!\n        Записал: {amount}\n", "text: Пока\n"),
@@ -122,7 +122,7 @@ def test_a_random_change_of_an_example_keeps_its_comments_and_means_what_was_wan
     comments = {line.strip() for line in text.splitlines() if line.strip().startswith("#")}
     lost = 0
     for _ in range(15):
-        wanted = _change_at_random(choice, data)
+        wanted = change_at_random(choice, data)
         kept = keep_text(text, wanted)
         if not wanted:
             continue
@@ -132,7 +132,7 @@ def test_a_random_change_of_an_example_keeps_its_comments_and_means_what_was_wan
     assert lost <= len(comments)
 
 
-def _change_at_random(choice: random.Random, data: Any) -> Any:
+def change_at_random(choice: random.Random, data: Any) -> Any:
     changed = copy.deepcopy(data)
     for _ in range(choice.choice([1, 1, 2, 3])):
         places = [place for place in _list_collections(changed) if place]
