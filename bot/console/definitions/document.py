@@ -163,22 +163,22 @@ class EditedDocument:
 
 
 def has_comments(text: str, form: DocumentFormat) -> bool:
-    return _has_json_comments(text) if form == "json" else _has_yaml_comments(text)
+    """True if nobody can say, so that the person is asked."""
+    return _has_json_comments(text) if form == "json" else list_comments(text) != []
 
 
-def _has_yaml_comments(text: str) -> bool:
-    """Between tokens stand only space, structure and comments."""
-    if "#" not in text:
-        return False
+def list_comments(text: str) -> list[str] | None:
+    """Of YAML, in their order; None of a text that cannot be read. Between tokens stand only space, structure and comments."""
+    comments: list[str] = []
     at = 0
     try:
-        for token in yaml.scan(text, Loader=_LOADER):
-            if "#" in text[at : token.start_mark.index]:
-                return True
+        for token in yaml.scan(text, Loader=_LOADER) if "#" in text else ():
+            gap = text[at : token.start_mark.index]
+            comments += [line[line.index("#") :].rstrip() for line in gap.split("\n") if "#" in line]
             at = max(at, token.end_mark.index)
     except yaml.YAMLError:
-        return True  # nobody can say, so the person is asked
-    return False
+        return None
+    return comments
 
 
 def _has_json_comments(text: str) -> bool:

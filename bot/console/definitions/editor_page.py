@@ -1,15 +1,16 @@
 """The editor: text with live findings, graph, trial and form; saving makes a draft."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from nicegui import ui
 
+from bot.console.definitions.conflict import name_writer
 from bot.console.definitions.document import FORMATS, Check, EditedDocument, has_comments
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView
+from bot.console.definitions.others_text import OthersText
 from bot.console.definitions.publishing import Details, PublishDialog, Saver, SomebodyWasFirst, load_verdict, says_title
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
@@ -21,12 +22,10 @@ from bot.console.definitions.work import (
     explain,
     find_title,
     is_same_text,
-    name_account,
     reading,
     submit_text,
     write_text,
 )
-from bot.console.diffing import compare_texts, draw_diff
 from bot.console.kept_texts import KeptTexts
 from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
@@ -42,37 +41,9 @@ from orchestrator.documents.document import DocumentFormat
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from state.model.definitions import DefinitionVersion
 
-Choose = Callable[[DefinitionVersion], Awaitable[None]]
-
-
-async def open_conflict(
-    visit: Visit, present: DefinitionVersion, mine: str, form: DocumentFormat, *, save_over: Choose | None, take_theirs: Choose
-) -> None:
-    """`present` is stored now, `mine` is typed. Without `save_over` it cannot be stored here."""
-    theirs = await write_text(present, form)
-    lines = await compare_texts(theirs, mine)
-    who = name_account(visit, present.updated_by or present.author, "" if present.updated_by else present.author_name)
-    with visit.page, ui.dialog().props("persistent") as dialog, ui.card().classes("def-dialog"):
-        with ui.element("div").classes("def-dialog-body"):
-            ui.label(visit.say("console-conflict-title")).classes("heading").props("role=heading aria-level=2")
-            code = "console-conflict-told" if save_over is not None else "console-conflict-key-taken"
-            sentence = visit.say(code, who=who, number=present.version, moment=visit.tr.format_time(present.updated_at))
-            ui.label(sentence).props("role=alert")
-            draw_diff(visit, lines, before=visit.say("console-conflict-theirs"), after=visit.say("console-conflict-mine"))
-        with ui.element("div").classes("def-actions"):
-
-            async def choose(chosen: Choose) -> None:
-                dialog.close()
-                await chosen(present)
-
-            ui.button(visit.say("console-conflict-later"), on_click=dialog.close).props("flat no-caps")
-            ui.button(visit.say("console-conflict-take"), on_click=lambda: choose(take_theirs)).props("unelevated no-caps color=primary")
-            if save_over is not None:
-                ui.button(visit.say("console-conflict-over"), on_click=lambda: choose(save_over)).props("outline no-caps color=negative")
-    dialog.open()
-
-
 _FORBIDDEN: Final = 403
+_TRIES: Final = 5
+"""Others may save while theirs is brought in."""
 _LOOK_EVERY: Final = 4.0
 """Seconds: a command in a terminal tells the pages of nothing."""
 
@@ -125,6 +96,7 @@ class _EditorPage:
         self._questions = ui.element("div")
         self._draw_head()
         self._newer = ui.element("div").props("aria-live=assertive")
+        self._others = OthersText(visit, document, self._title, self._kept, save=self._save, forget_newer=self._forget_newer)
         self._told_of: tuple[int, int] = (0, 0)
         """Version and revision of somebody else that the person was told of."""
         with ui.element("div").classes("def-editor"):
@@ -273,19 +245,29 @@ class _EditorPage:
         return Details(key=key, title=title, note=note)
 
     async def save(self) -> None:
-        """As a draft; if somebody else was first, the person chooses."""
-        await self._store(None)
+        """As a draft; with what others have saved since, unless both changed one thing: then the person chooses."""
+        self._others.forget()
+        await self._save()
 
-    async def _store(self, over: DefinitionVersion | None) -> None:
+    async def _save(self) -> None:
         if self._is_saving:
             return
         self._is_saving = True
         try:
             await self._document.settle()
-            text, details = self._document.text, self._read_details()
-            saved = await (self._saver.save(details) if over is None else self._saver.save_over(over, details))
+            for _ in range(_TRIES):
+                if await self._store():
+                    break
+        finally:
+            self._is_saving = False
+
+    async def _store(self) -> bool:
+        """False if it is to be tried again, with what somebody else has saved."""
+        text, details = self._document.text, self._read_details()
+        try:
+            saved = await self._saver.save(details)
         except SomebodyWasFirst as error:
-            await self._open_conflict(error.present)
+            return not await self._others.bring_in(error.present, is_saving=True)
         except DefinitionRefused as error:
             self._document.take_findings(error.findings)
             tell(self._visit, explain(self._visit, error), tone="negative")
@@ -293,8 +275,7 @@ class _EditorPage:
             tell(self._visit, explain(self._visit, error), tone="negative")
         else:
             self._take_saved(saved, text, details.title)
-        finally:
-            self._is_saving = False
+        return True
 
     def _take_saved(self, saved: Saved, text: str, title: str) -> None:
         document, version = self._document, saved.version
@@ -311,19 +292,6 @@ class _EditorPage:
         self._note.set_value("")
         self._forget_newer()
 
-    async def _take_theirs(self, present: DefinitionVersion) -> None:
-        """Their own text stays in the browser, and is offered."""
-        if self._document.base is None:
-            self._kept.leave_for(build_path(present.kind, present.key, "edit"))
-            return
-        text = await write_text(present, self._document.format)
-        self._kept.set_aside(self._document.text)
-        self._document.base, self._document.saved_text, self._document.saved_title = present, text, present.title
-        self._document.set_text(text)
-        self._title.set_value(present.title)
-        self._kept.tell_saved(text, beside=present.title)
-        self._forget_newer()
-
     async def _publish(self) -> None:
         """What is not stored, or was replaced since, cannot be published."""
         await self._document.settle()
@@ -337,7 +305,8 @@ class _EditorPage:
             tell(visit, explain(visit, error), tone="negative")
             return
         if not is_same_text(verdict.version, base):
-            await self._open_conflict(verdict.version)
+            if await self._others.bring_in(verdict.version):
+                tell(visit, visit.say("console-definition-stale"), tone="warning")
             return
         with visit.page:
             PublishDialog(visit, verdict, self._look_for_newer)
@@ -365,28 +334,18 @@ class _EditorPage:
         self._told_of = now.version, now.revision
         self._newer.clear()
 
-        async def compare() -> None:
-            await self._open_conflict(now)
+        async def bring_in() -> None:
+            await self._others.bring_in(now)
 
         with self._newer, ui.element("div").classes("def-trouble def-newer"):
-            who = name_account(visit, now.updated_by or now.author, "" if now.updated_by else now.author_name)
-            sentence = visit.say("console-editor-newer", who=who, number=now.version, moment=visit.tr.format_time(now.updated_at))
+            sentence = visit.say(
+                "console-editor-newer", who=name_writer(visit, now), number=now.version, moment=visit.tr.format_time(now.updated_at)
+            )
             ui.label(sentence).props("role=alert")
-            ui.button(visit.say("console-editor-compare"), on_click=compare).props("outline dense no-caps")
+            ui.button(visit.say("console-merge-put"), on_click=bring_in).props("outline dense no-caps")
         self._show_status()
 
     def _forget_newer(self) -> None:
         self._told_of = 0, 0
         self._newer.clear()
         self._show_status()
-
-    async def _open_conflict(self, present: DefinitionVersion) -> None:
-        can_save = self._document.base is not None
-        await open_conflict(
-            self._visit,
-            present,
-            self._document.text,
-            self._document.format,
-            save_over=self._store if can_save else None,
-            take_theirs=self._take_theirs,
-        )

@@ -19,7 +19,6 @@ console-editor-unsaved = Not saved
 console-editor-saved = Saved: version { $number }, a draft
 console-editor-published = Published: version { $number }
 console-editor-newer = { $who } has saved version { $number }, { $moment }. This editor holds the text before it.
-console-editor-compare = Compare and choose…
 console-editor-not-last = Not the last one
 console-editor-findings = Findings ({ $count })
 console-editor-graph = Graph
@@ -31,10 +30,24 @@ console-editor-form = Form
 console-editor-comments-lost = The text is written anew as { $format } and loses its comments, also if you go back to the present format later.
 console-editor-unreadable = Mend the text first: it cannot be read at the moment, so it cannot be written in another form.
 console-conflict-title = Somebody else was first
-console-conflict-told = { $who } saved version { $number }, { $moment }. Your text is not saved, and it is not lost. Below is how it differs.
 console-conflict-key-taken = There is a definition of this key already: version { $number }, { $who }, { $moment }. Your text is not lost: choose another key, or open what is there.
 console-conflict-theirs = Stored now
 console-conflict-mine = Your text
 console-conflict-later = Back to the text
 console-conflict-take = Take theirs
-console-conflict-over = Mine over it
+console-conflict-unreadable = { $who } saved version { $number }, { $moment }. Your text cannot be read at the moment, so it cannot be merged: mend it, or take theirs. Below is how it differs.
+console-merge-title = You both changed the same thing
+console-merge-told = { $who } saved version { $number }, { $moment }. All else is merged; choose what stays in these places.
+console-merge-mine = Mine: { $value }
+console-merge-theirs = Theirs: { $value }
+console-merge-all = { $whose ->
+    [mine] Mine
+   *[theirs] Theirs
+  } everywhere
+console-merge-order = { $place }: the order
+console-merge-comments = Comments
+console-merge-removed = removed
+console-merge-save = Save it so
+console-merge-put = Bring it into my text
+console-merge-done = Merged with what { $who } saved. From there: { $theirs }. Yours: { $mine }.
+console-merge-taken = This is now the text that { $who } saved. Changed: { $theirs }.

@@ -19,7 +19,6 @@ console-editor-unsaved = Не сохранено
 console-editor-saved = Сохранено: версия { $number }, черновик
 console-editor-published = Опубликована: версия { $number }
 console-editor-newer = { $who } сохранил(а) версию { $number }, { $moment }. В этом редакторе — прежний текст.
-console-editor-compare = Сравнить и выбрать…
 console-editor-not-last = Уже не последняя
 console-editor-findings = Замечания ({ $count })
 console-editor-graph = Схема
@@ -31,10 +30,24 @@ console-editor-form = Форма
 console-editor-comments-lost = Текст будет записан заново в виде { $format }, и комментарии из него пропадут, даже если потом вернуть прежний вид.
 console-editor-unreadable = Сначала исправьте текст: сейчас его нельзя прочитать, поэтому и переписать в другом виде нельзя.
 console-conflict-title = Кто-то успел раньше
-console-conflict-told = { $who } сохранил(а) версию { $number }, { $moment }. Ваш текст не сохранён и никуда не делся. Ниже — чем он отличается.
 console-conflict-key-taken = Определение с таким ключом уже есть: версия { $number }, { $who }, { $moment }. Ваш текст никуда не делся: выберите другой ключ или откройте то, что есть.
 console-conflict-theirs = Сохранено сейчас
 console-conflict-mine = Ваш текст
 console-conflict-later = Вернуться к тексту
 console-conflict-take = Взять их
-console-conflict-over = Моё поверх
+console-conflict-unreadable = { $who } сохранил(а) версию { $number }, { $moment }. Ваш текст сейчас нельзя прочитать, поэтому и свести нельзя: исправьте его или возьмите их. Ниже — чем он отличается.
+console-merge-title = Вы оба изменили одно и то же
+console-merge-told = { $who } сохранил(а) версию { $number }, { $moment }. Остальное сводится само; выберите, что оставить в этих местах.
+console-merge-mine = Моё: { $value }
+console-merge-theirs = Их: { $value }
+console-merge-all = Везде { $whose ->
+    [mine] моё
+   *[theirs] их
+  }
+console-merge-order = { $place }: порядок
+console-merge-comments = Комментарии
+console-merge-removed = удалено
+console-merge-save = Сохранить так
+console-merge-put = Внести в мой текст
+console-merge-done = Сведено с тем, что сохранил(а) { $who }. Оттуда: { $theirs }. Ваше: { $mine }.
+console-merge-taken = Теперь здесь текст, который сохранил(а) { $who }. Изменено: { $theirs }.

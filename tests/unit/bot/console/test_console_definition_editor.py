@@ -26,6 +26,11 @@ async def open_editor(made: ConsoleWorld, path: str = EDIT) -> OpenPage:
     return page
 
 
+async def choose(page: OpenPage, *, is_theirs: bool) -> None:
+    """At the first place that both changed."""
+    await change(page, next(one for one in page.elements if isinstance(one, ui.radio)), is_theirs)
+
+
 async def read_draft(made: ConsoleWorld, version: int = 0) -> str:
     """The text of a stored version, the last one for 0, as data."""
     return str((await get_service(made).find_version(be(), "scenario", "hello", version)).document)
@@ -123,29 +128,35 @@ async def test_who_was_second_sees_the_difference_and_takes_theirs(made: Console
 
 
 @pytest.mark.req("C-40")
-async def test_who_was_second_saves_over_theirs(made: ConsoleWorld) -> None:
-    """«Моё поверх» stores the person's text in place of the other one, which they have seen."""
+@pytest.mark.parametrize("word", ["Моё", "Чужое"])
+async def test_who_was_second_chooses_what_stays(made: ConsoleWorld, word: str) -> None:
+    """At the one place that both changed; nothing is stored before they have chosen."""
     draft = await store(made)
     page = await open_editor(made)
     await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
 
     await type_text(page, MINE)
     await page.press("Сохранить черновик")
-    await page.press("Моё поверх")
+    assert page.has("steps.hello.params.text")
+    await page.press("Сохранить так")
+    assert "Чужое" in await read_draft(made)
+    await choose(page, is_theirs=word == "Чужое")
+    await page.press("Сохранить так")
 
-    assert "Моё" in await read_draft(made)
+    assert word in await read_draft(made)
+    assert word in find_code(page).value
+    assert page.has("Сохранено: версия 1, черновик")
 
 
 @pytest.mark.req("C-40")
 async def test_a_draft_that_was_published_meanwhile_stays_as_it_is(made: ConsoleWorld) -> None:
-    """What is typed on after the publication becomes a new version when the person says so."""
+    """What is typed on after the publication becomes a new version."""
     draft = await store(made)
     page = await open_editor(made)
     await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
 
     await type_text(page, MINE)
     await page.press("Сохранить черновик")
-    await page.press("Моё поверх")
 
     assert "Здравствуйте" in await read_draft(made, 1)
     assert "Моё" in await read_draft(made, 2)
@@ -374,17 +385,16 @@ async def test_a_text_that_could_not_be_checked_is_not_said_to_be_right(tmp_path
 
 @pytest.mark.req("C-31", "C-40")
 async def test_nobody_publishes_a_text_that_the_page_does_not_show(made: ConsoleWorld) -> None:
-    """Whose draft was replaced by somebody else sees the difference in place of the publication, and chooses."""
+    """Whose draft was replaced by somebody else gets that text in place of the publication, is told what changed, and publishes it then."""
     draft = await store(made)
     page = await open_editor(made)
     await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
 
     await page.press("Опубликовать…")
-    assert page.has("Кто-то успел раньше")
+    assert page.has("сохранил(а) Вера. Изменено: steps.hello.params.text")
     assert not page.has("Публикация версии 1")
     assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 0
 
-    await page.press("Взять их")
     await page.press("Опубликовать…")
     await page.press("Опубликовать")
     assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
@@ -406,10 +416,9 @@ async def test_a_page_says_that_its_draft_was_replaced(made: ConsoleWorld) -> No
     assert page.has("Уже не последняя")
     assert not page.has("Сохранено: версия 1, черновик")
 
-    await page.press("Сравнить и выбрать…")
-    await page.press("Моё поверх")
+    await page.press("Внести в мой текст")
     await page.visit.feed.refresh_all()
-    assert "Здравствуйте" in await read_draft(made)
+    assert "Чужое" in find_code(page).value
     assert page.has("Сохранено: версия 1, черновик")
     assert not page.has("В этом редакторе — прежний текст")
 
@@ -443,5 +452,5 @@ async def test_a_published_text_that_the_page_never_had_is_not_reverted(made: Co
 
     await type_text(page, MINE)
     await page.press("Сохранить черновик")
-    assert page.has("Кто-то успел раньше")
+    assert page.has("Вы оба изменили одно и то же")
     assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
