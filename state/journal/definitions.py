@@ -59,6 +59,9 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     one, DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has changed.
     """
     text = _encode(kind, key, document)
+    known = store.definitions.find_key(kind, key)
+    number = (known.last_version if known else 0) + 1
+    source = _check_source(write_source(set_number(document, number_field, number)))  # before the turn: of a large text it takes seconds
     with take_turn(store, author) as turn:
         old, at = store.definitions.find_key(kind, key), format_iso(author.at)
         if after is not None and old is not None and old.last_version != after:
@@ -66,7 +69,8 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
         version = (old.last_version if old else 0) + 1
         if (numbered := set_number(document, number_field, version)) is not document:
             text = _encode(kind, key, numbered)
-        source = _check_source(write_source(numbered))
+        if version != number:  # somebody else made one meanwhile
+            source = _check_source(write_source(numbered))
         row = VersionRow(
             id=generate_id(),
             kind=kind,

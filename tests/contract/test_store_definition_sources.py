@@ -61,6 +61,21 @@ class TestSources:
         )
         assert made.source == saved.source == "version: 2\n"
 
+    def test_a_version_that_comes_between_gives_it_another_number(self, store: SqlStore) -> None:
+        """It is written before the turn is taken, for the number that would be next then."""
+        seen = list[int]()
+
+        def write(document: dict[str, int]) -> str:
+            seen.append(document["version"])
+            if len(seen) == 1:
+                create(store)
+            return f"version: {document['version']}\n"
+
+        made = definitions.create_version(
+            store, ANNA, KIND, KEY, {"version": 9}, title="", note="", number_field="version", write_source=write
+        )
+        assert (made.version, made.document, made.source, seen) == (2, {"version": 2}, "version: 2\n", [1, 2])
+
     def test_one_that_was_changed_by_hand_does_not_count_and_the_document_does(self, store: SqlStore) -> None:
         made = create(store, source=SOURCE)
         for change in ("UPDATE definition_sources SET text = 'n: 666'", "DELETE FROM definition_sources"):
