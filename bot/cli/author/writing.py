@@ -241,7 +241,8 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
         write_json_lines(_list_change_rows(comparison.changes))
         return
     if not comparison.changes:
-        typer.echo(tr.translate("author-diff-none"))
+        is_same = comparison.before.source == comparison.after.source
+        typer.echo(tr.translate("author-diff-none" if is_same else "author-diff-text"))
         return
     rows = [
         (where, tr.translate("author-diff-kind", kind=change), *values)

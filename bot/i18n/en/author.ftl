@@ -54,6 +54,7 @@ author-draft = { $kind ->
    *[other] { $kind }
 } { $key }: version { $number } is saved as a draft. It may delete, move money or write to people outside ({ $methods }), so an employee who did not write it has to publish it, not this command.
 author-diff-none = Nothing changed.
+author-diff-text = Only comments and the form of the text changed.
 author-diff-kind = { $kind ->
     [added] added
     [removed] removed

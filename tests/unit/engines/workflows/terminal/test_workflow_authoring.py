@@ -148,6 +148,10 @@ def test_a_workflow_is_published_with_its_tuums(folder: Path) -> None:
     assert (list_versions("tuum"), list_versions("workflow")) == ([("deals", 1)], [("review", 2)])
     assert call("diff", "review", "1", "2") == (0, "Ничего не изменилось.\n")
     assert call("diff", "review", "1", "9")[0] == 2
+    with (folder / "review.yaml").open("a", encoding="utf-8") as file:
+        file.write("# why\n")
+    assert call(*words)[0] == 0
+    assert call("diff", "review", "2", "3") == (0, "Изменились только комментарии и вид текста.\n")
 
 
 def test_nothing_is_stored_if_anything_is_wrong(folder: Path) -> None:
