@@ -107,21 +107,25 @@ def write_place(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-def describe_merged(visit: Visit, present: DefinitionVersion, reconciled: Reconciled, number_field: str) -> str:
+def describe_merged(visit: Visit, present: DefinitionVersion, reconciled: Reconciled, given_up: GivenUp, *, number_field: str) -> str:
     """What came from whom; "" if nobody else changed anything."""
-    theirs, mine = (
-        [place for place in places if place != (number_field,)] for places in (reconciled.merged.theirs, reconciled.merged.mine)
-    )
-    if not theirs and not reconciled.choices and reconciled.text != reconciled.theirs:
+    merged, chosen = reconciled.merged, {choice.place: (choice.place, choice.is_order) in given_up for choice in reconciled.choices}
+    theirs = [place for place in (*merged.theirs, *(place for place, is_theirs in chosen.items() if is_theirs)) if place != (number_field,)]
+    mine = [*merged.mine, *(place for place, is_theirs in chosen.items() if not is_theirs)]
+    if not theirs and not mine and reconciled.text == reconciled.theirs:  # only comments differ
+        theirs = [COMMENTS]
+    if not theirs and not chosen:
         return ""
-    code = "console-merge-done" if mine or reconciled.choices else "console-merge-taken"
-    told = _list_places(theirs) or visit.say("console-merge-comments")
-    return visit.say(code, who=name_writer(visit, present), theirs=told, mine=_list_places(mine) or "—")
+    code = "console-merge-done" if mine else "console-merge-taken"
+    return visit.say(code, who=name_writer(visit, present), theirs=_list_places(visit, theirs), mine=_list_places(visit, mine))
 
 
-def _list_places(places: Sequence[Place]) -> str:
-    more = ["…"] if len(places) > _MOST_NAMED else []
-    return ", ".join([cut_text(write_place(place) or "…", limit=_LONGEST // _MOST_NAMED) for place in places[:_MOST_NAMED]] + more)
+def _list_places(visit: Visit, places: Sequence[Place]) -> str:
+    names = [visit.say("console-merge-comments") if place == COMMENTS else write_place(place) or "…" for place in places]
+    return (
+        ", ".join([cut_text(name, limit=_LONGEST // _MOST_NAMED) for name in names[:_MOST_NAMED]] + ["…"] * (len(names) > _MOST_NAMED))
+        or "—"
+    )
 
 
 def name_writer(visit: Visit, version: DefinitionVersion) -> str:

@@ -49,7 +49,7 @@ class OthersText:
             self._ask(present, reconciled, is_saving=is_saving)
             return False
         self._show_stored(present, reconciled.theirs, reconciled.text)
-        self._tell(describe_merged(self._visit, present, reconciled, number_field))
+        self._tell(describe_merged(self._visit, present, reconciled, given_up or (), number_field=number_field))
         return True
 
     def forget(self) -> None:

@@ -74,6 +74,7 @@ async def test_what_both_changed_is_asked_with_both_values(made: ConsoleWorld) -
     await change(olga, question, True)
     await olga.press("Сохранить так")
 
+    assert olga.has("Оттуда: steps.bye.name, steps.hello.params.text. Ваше: name.")
     stored = await read_stored(made)
     assert HOSTILE in stored
     assert "name: Встреча" in stored
