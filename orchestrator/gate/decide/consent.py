@@ -206,7 +206,7 @@ def _leave_titles(text: str, titles: set[str]) -> str:
 def _cut_run(words: list[str], run: list[str]) -> list[str]:
     """Without these words, where they stand in a row in whatever ending."""
     for place in range(len(words) - len(run) + 1 if run else 0):
-        if all(is_same_word(word, one) for word, one in zip(words[place:], run, strict=False)):
+        if all(word == one or is_same_word(word, one) for word, one in zip(words[place:], run, strict=False)):
             return words[:place] + _cut_run(words[place + len(run) :], run)
     return words
 
