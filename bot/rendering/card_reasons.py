@@ -28,16 +28,7 @@ _ASTRAY = frozenset({"gate-call-stranger", "gate-address-foreign", "gate-address
 """It may go to somebody else than the person thinks: no other reason may take their place."""
 _REFERENCE = "gate-reference-field"
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
-_DOUBTS = (
-    _ONLY_ASKED,
-    "gate-not-ordered",
-    "gate-implied",
-    _UNNAMED,
-    "gate-taint-prose",
-    "gate-more-than-ordered",
-    "gate-not-plain",
-    "gate-beside",
-)
+_DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
 """About the message, by weight: a card says one of them."""
 COUNTED = "gate-more-than-ordered"
 """A plan says the number of its steps anyway."""

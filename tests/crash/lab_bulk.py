@@ -123,7 +123,9 @@ def _judge_ends(run: BulkEvidence, made: int, put_back: int) -> Iterator[str]:
     if len(runs) != sum(status == "executed" for status in cards.values()):
         yield f"a run is lost: {runs} for {cards}"
     for (head, *left), written, count in zip(ends, (made, put_back), (COUNT, made), strict=False):
-        if head["args"] != {"made": written, "count": count} or sum(one["args"]["count"] for one in left) != count - written:
+        if (head["args"]["made"], head["args"]["count"]) != (written, count) or sum(
+            one["args"]["count"] for one in left
+        ) != count - written:
             yield f"a record is lost: {head} and {left} where {written} of {count} were written"
 
 

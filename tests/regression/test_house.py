@@ -373,6 +373,8 @@ async def open_cards(house: House, run: str) -> list[dict[str, Any]]:
 @later
 async def test_runs_go_on_in_each_state(folder: Path, expected: dict[str, Any]) -> None:
     """What waits for words takes them, a card is carried out once, what failed is tried again, what was killed goes on: by the old text."""
+    with store_of(folder):  # a start upgrades the database
+        pass
     assert (await asyncio.to_thread(ordered, folder, "freeze", "--off")).exit_code == 0
     plans = ("scenario/plan", "flow/plan", "workflow/plan")
     async with reopened(folder, expected["died_at"]) as house:

@@ -512,7 +512,6 @@ gate-replaces = Replaces what is there: { gate-field }
 gate-no-addition = Changes what is there, it adds nothing new
 gate-leaves-out = Named in the request, missing here: { gate-field }
 gate-not-ordered = I see no such request in the message: check it
-gate-implied = So I understood your words: check it
 gate-only-asked = You only asked a question, you ordered no change
 gate-not-plain = The message is long, or holds text of others: check it
 gate-more-than-ordered = { $changes } changes at once: check each
@@ -589,7 +588,6 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-no-addition] { gate-no-addition }
     [gate-leaves-out] { gate-leaves-out }
     [gate-not-ordered] { gate-not-ordered }
-    [gate-implied] { gate-implied }
     [gate-only-asked] { gate-only-asked }
     [gate-not-plain] { gate-not-plain }
     [gate-more-than-ordered] { gate-more-than-ordered }

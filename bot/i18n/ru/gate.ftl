@@ -535,7 +535,6 @@ gate-replaces = Заменит то, что записано: { gate-field }
 gate-no-addition = Это изменит то, что есть, а не добавит новое
 gate-leaves-out = В просьбе названо, а здесь нет: { gate-field }
 gate-not-ordered = Не вижу в сообщении такой просьбы: проверьте
-gate-implied = Понял так из ваших слов: проверьте
 gate-only-asked = Вы только спросили и ничего не просили менять
 gate-not-plain = Сообщение длинное, или в нём чужой текст: проверьте
 gate-more-than-ordered = Изменений сразу { $changes }: проверьте каждое
@@ -609,7 +608,6 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-no-addition] { gate-no-addition }
     [gate-leaves-out] { gate-leaves-out }
     [gate-not-ordered] { gate-not-ordered }
-    [gate-implied] { gate-implied }
     [gate-only-asked] { gate-only-asked }
     [gate-not-plain] { gate-not-plain }
     [gate-more-than-ordered] { gate-more-than-ordered }

@@ -167,7 +167,6 @@ ASKS: dict[str, str] = {
     "gate-no-addition": "{method} changes what is there, it adds nothing.",
     "gate-leaves-out": "the request names more for the new record than the call gives it ({field}).",
     "gate-not-ordered": "the person's message orders no change.",
-    "gate-implied": "the person's message says the values and orders no change.",
     "gate-only-asked": "the person's message is a question.",
     "gate-not-plain": "the message is long, or text of others stands in it.",
     "gate-more-than-ordered": "the message orders {orders} changes, and there are {changes}.",

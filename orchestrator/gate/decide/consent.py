@@ -20,7 +20,6 @@ from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id, list_elements
 from orchestrator.language.money_parser import find_amounts
 from orchestrator.language.orders import gives_order, names_owner, names_stage
-from orchestrator.language.word_forms import is_same_word
 from orchestrator.language.word_runs import RUN, hash_runs, repeats, says, split_words
 from state.stored import JsonObject
 
@@ -32,7 +31,6 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "gate-no-addition": "1. does it only add",
     "gate-leaves-out": "1. does it only add",
     "gate-not-ordered": ORDERED,
-    "gate-implied": ORDERED,
     "gate-only-asked": ORDERED,
     "gate-not-plain": "3. is the message plain",
     UNNAMED: "4. is the record named",
@@ -70,7 +68,7 @@ def collect_consent_reasons(
     if message is not None:
         yield from _collect_replaced(call, watched, facts)
         yield from _collect_left_out(call, provenance, facts)
-        yield from _collect_doubts(call, message, provenance)
+        yield from _collect_doubts(message, is_question=provenance.person_text.rstrip().endswith("?"))
     if provenance.prose and not (message is not None and _is_dictated(call, provenance)):
         yield ask("gate-taint-prose")
     if call.kind != "bitrix" and call.spec.entity != "reminder":
@@ -83,11 +81,9 @@ def collect_consent_reasons(
         yield from _collect_repeated(call, watched, provenance, facts)
 
 
-def _collect_doubts(call: Call, message: MessageFacts, provenance: Provenance) -> Iterator[Notice]:
+def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Notice]:
     if message.orders == 0:
-        is_question = provenance.person_text.rstrip().endswith("?")
-        is_told = not is_question and message.is_plain and not provenance.pasted and _tells_values(call, provenance.person_text)
-        yield ask("gate-only-asked") if is_question else ask("gate-implied" if is_told else "gate-not-ordered")
+        yield ask("gate-only-asked" if is_question else "gate-not-ordered")
     elif message.changes > message.orders:
         yield ask("gate-more-than-ordered", changes=message.changes, orders=message.orders)
     if not message.is_plain:
@@ -196,36 +192,11 @@ def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance, f
 
 def _leave_titles(text: str, titles: set[str]) -> str:
     """A task's name without records' titles, unless it is nothing but a long title, or a title gives an order."""
-    left = split_words(text)
+    left = text
     for title in sorted(titles, key=len, reverse=True):
-        if len(title) >= _SHORTEST and not gives_order(title):
-            left = _cut_run(left, split_words(title))
-    return " ".join(left) if left or len(text.split()) < RUN else text
-
-
-def _cut_run(words: list[str], run: list[str]) -> list[str]:
-    """Without these words, where they stand in a row in whatever ending."""
-    for place in range(len(words) - len(run) + 1 if run else 0):
-        if all(word == one or is_same_word(word, one) for word, one in zip(words[place:], run, strict=False)):
-            return words[:place] + _cut_run(words[place + len(run) :], run)
-    return words
-
-
-def _tells_values(call: Call, text: str) -> bool:
-    """All that the call writes stands in the person's own words: sums and words, apart from dates and codes."""
-    amounts = {amount.amount for amount, _, _ in find_amounts(text)}
-    ids = {str(number) for _, number in (*call.targets, *call.ties)}
-    values = [value for name, value in call.written_fields.items() if name not in call.system_fields for value in _list_words(value)]
-    return bool(values) and all(
-        fields.parse_number(value) in amounts or _WRITTEN_FREELY.fullmatch(value.strip()) or value in ids or _tells_words(text, value)
-        for value in values
-    )
-
-
-def _tells_words(text: str, value: str) -> bool:
-    """In whatever order and ending."""
-    own = split_words(text)
-    return all(any(is_same_word(word, one) for one in own) for word in split_words(value) if len(word) > _SHORTEST)
+        if len(title) >= _SHORTEST and title in left and not gives_order(title):
+            left = left.replace(title, " ")
+    return left if any(map(str.isalnum, left)) or len(text.split()) < RUN else text
 
 
 def _is_dictated(call: Call, provenance: Provenance) -> bool:
