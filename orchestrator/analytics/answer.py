@@ -296,9 +296,13 @@ def find_largest_changes(findings: Findings) -> tuple[str, list[tuple[str | None
 
 
 def split_effects(question: Question, findings: Findings) -> list[tuple[str, Number]]:
-    """The change of a sum as that of the number of records and that of their average; the two make the whole."""
+    """The change of a sum as that of the number of records and that of their average; the two make the whole.
+
+    None of a sum of some of the records: «выиграно» among all that were closed.
+    """
     now, before = findings.parts
-    if question.measures[0].code not in {"sum", "won_sum", "lost_sum"} or not now or not before:
+    state = {"sum": "", "won_sum": "won", "lost_sum": "lost"}.get(question.measures[0].code)
+    if state is None or (state and state not in {one.code for one in question.states}) or not now or not before:
         return []
     n1, n0, s1, s0 = now[0] or 0, before[0] or 0, now[1] or 0, before[1] or 0
     if not n1 or not n0:

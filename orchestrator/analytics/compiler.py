@@ -262,6 +262,7 @@ def compile_reached(question: Question, sort: int, scope: Scope, limit: int) -> 
 
 def compile_open_at(question: Question, moment: datetime, keys: Keys, scope: Scope, limit: int) -> Statement:
     """The deals that were on a stage in work just before `moment`."""
+    question = _ask_of_then(question)
     builder = _Builder(question, scope)
     second = builder.bind(int(moment.timestamp()))
     conditions = [*builder.list_conditions(None), "m.semantics = 'P'", f"m.entered < {second}", f"(m.left IS NULL OR m.left >= {second})"]
@@ -296,6 +297,7 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
 
     What was open at a moment is what had begun before it, less what had ended before it.
     """
+    question = _ask_of_then(question)
     builder = _Builder(question, scope)
     column = {"began": "m.entered", "ended": "m.left"}[bound]
     keys = [_STAY_KEYS.get(group.code, builder.build_key(group)) for group in question.groups]
@@ -319,7 +321,17 @@ def compile_stays(question: Question, scope: Scope, bound: str, moment: datetime
     return builder.finish(sql)
 
 
+def _ask_of_then(question: Question) -> Question:
+    """A filter of the stage or the funnel means that of then: where a deal is now says nothing of it."""
+    conditions = tuple(
+        replace(condition, field=replace(condition.field, sql=_THEN[condition.field.sql])) if condition.field.sql in _THEN else condition
+        for condition in question.conditions
+    )
+    return replace(question, conditions=conditions)
+
+
 _STAY_KEYS: Final = {"stage": "m.stage", "funnel": "m.funnel"}
+_THEN: Final = {"d.stage": "m.stage", "d.funnel": "m.funnel", "d.semantics": "m.semantics"}
 _STAYS: Final = (
     "(SELECT deal, funnel, stage, semantics, entered, left FROM move UNION ALL"
     " SELECT e.id, e.funnel, CASE WHEN e.semantics = 'P' THEN e.stage END, 'P', e.created, e.closed FROM deal e"
