@@ -47,6 +47,8 @@ class CaseFace(Generic[P]):
     play_cases: Callable[[P, object, FindClasses], AsyncIterator[PlayedCase]]
     list_coverage: Callable[[P], Mapping[str, Sequence[str]]]
     """What tests should reach, by what people call it."""
+    complete: Callable[[P, Any, FindClasses], Awaitable[BaseModel]]
+    """The test with what comes of it as what it expects. Raises NotRecordable."""
     take_run: TakeRun | None = None
     test: str = "test"
     """The field of the file is its plural."""

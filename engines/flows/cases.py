@@ -8,6 +8,7 @@ from bot.rehearsing.trial_face import TrialFace
 from bot.rehearsing.trials import load_named
 from engines.flows.core.definition import Flow
 from engines.flows.playing import (
+    FlowCase,
     FlowCaseFile,
     PlayableFlow,
     check_flow_cases,
@@ -16,11 +17,12 @@ from engines.flows.playing import (
     list_transitions,
     play_flow,
 )
-from engines.flows.recording import complete_flow_recording, read_flow_recording
+from engines.flows.recording import build_expected_flow, complete_flow_recording, read_flow_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.domain.finding import Finding
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.runs.registry import Definitions
 from state.journal.async_store import AsyncStore
 
@@ -58,6 +60,14 @@ def list_coverage(playable: PlayableFlow) -> Mapping[str, Sequence[str]]:
     return {"steps": [step.id for step in flow.steps], "transitions": list_transitions(flow)}
 
 
+async def complete(playable: PlayableFlow, case: FlowCase, find_classes: FindClasses) -> FlowCase:
+    """Raises NotRecordable."""
+    played = await play_flow(playable.key, playable.document, playable.agents, case, find_classes=find_classes)
+    if played.problem:
+        raise NotRecordable(played.problem)
+    return case.model_copy(update={"expect": build_expected_flow(played)})
+
+
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
     """Raises NotRecordable."""
     recorded = await read_flow_recording(run_id, store)
@@ -65,5 +75,11 @@ async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) ->
 
 
 CASES: Final = CaseFace(
-    build=build, check_cases=check_cases, play_cases=play_cases, list_coverage=list_coverage, take_run=take_run, has_stand_ins=True
+    build=build,
+    check_cases=check_cases,
+    play_cases=play_cases,
+    list_coverage=list_coverage,
+    complete=complete,
+    take_run=take_run,
+    has_stand_ins=True,
 )

@@ -171,10 +171,7 @@ class FlowScript(Script):
         return self.take_required(place, "memo", "calls a tool: give what it returns")
 
 
-class _FlowAsking(Asking, FlowScript):
-    def _name_read(self, place: Place, effect: RunEffect) -> str:
-        del place, effect
-        return ""
+class _FlowAsking(Asking, FlowScript): ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +185,7 @@ class PlayableFlow:
         test = FlowCase.model_validate(build_case(inputs, person, "answers", "calls"))
         script = _FlowAsking(test)
         script.start(self.key, watch)
-        engine, now = FlowEngine(find_among(self.agents)), test.find_start(SystemClock().now())
+        engine, now = FlowEngine(find_among(self.agents)), test.find_start(inputs.begun or SystemClock().now())
         result, problem = await rehearse_flow(self.key, self.document, engine, script, test, now=now)
         data = result.value.data
         return build_tried(script, result, problem, result=data if isinstance(data, dict) else {})

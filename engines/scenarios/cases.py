@@ -19,13 +19,14 @@ from engines.scenarios.playing import (
     list_steps,
     play_dialogue,
 )
-from engines.scenarios.recording import complete_recording, read_recording
+from engines.scenarios.recording import build_expected, complete_recording, read_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.finding import Finding
 from orchestrator.engines.runs import RunFailed
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.rehearsals.script import Script
 from orchestrator.runs.registry import Definitions
 from state.clock import SystemClock
@@ -43,7 +44,7 @@ class PlayableScenario:
         dialogue = Dialogue.model_validate(build_case(inputs, person, "mocks", "mocks"))
         script = Asking(dialogue, is_strict=False)
         script.start(self.key, watch)
-        played = await play_dialogue(self.key, self.documents, self.types, dialogue, script, now=SystemClock().now())
+        played = await play_dialogue(self.key, self.documents, self.types, dialogue, script, now=inputs.begun or SystemClock().now())
         return build_tried(script, played.result, played.problem, result=played.own_variables)
 
 
@@ -92,6 +93,15 @@ def list_coverage(playable: PlayableScenario) -> Mapping[str, Sequence[str]]:
     return {"steps": list_steps(playable.documents[playable.key], playable.types)}
 
 
+async def complete(playable: PlayableScenario, dialogue: Dialogue, find_classes: FindClasses) -> Dialogue:
+    """Raises NotRecordable."""
+    script = Script(dialogue, find_classes=find_classes, is_strict=False)
+    played = await play_dialogue(playable.key, playable.documents, playable.types, dialogue, script)
+    if played.problem:
+        raise NotRecordable(played.problem)
+    return dialogue.model_copy(update={"expect": build_expected(played)})
+
+
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
     """Raises NotRecordable."""
     types = load_step_types()
@@ -101,5 +111,11 @@ async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) ->
 
 
 CASES: Final = CaseFace(
-    build=build, check_cases=check_cases, play_cases=play_cases, list_coverage=list_coverage, take_run=take_run, test="dialogue"
+    build=build,
+    check_cases=check_cases,
+    play_cases=play_cases,
+    list_coverage=list_coverage,
+    complete=complete,
+    take_run=take_run,
+    test="dialogue",
 )

@@ -11,17 +11,19 @@ from engines.workflows.core.definition import Tuum, Workflow
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.playing import (
     PlayableWorkflow,
+    WorkflowCase,
     WorkflowCaseFile,
     check_workflow_cases,
     compare_workflow,
     play_workflow,
 )
-from engines.workflows.recording import complete_workflow_recording, read_workflow_recording
+from engines.workflows.recording import build_expected_workflow, complete_workflow_recording, read_workflow_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.domain.finding import Finding
 from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.runs.registry import Definitions
 from state.journal.async_store import AsyncStore
 
@@ -67,6 +69,15 @@ def list_coverage(playable: PlayableWorkflow) -> Mapping[str, Sequence[str]]:
     return {"tuums": list_ids(playable)}
 
 
+async def complete(playable: PlayableWorkflow, case: WorkflowCase, find_classes: FindClasses) -> WorkflowCase:
+    """Raises NotRecordable."""
+    async with ScriptRunner() as scripts:
+        played = await play_workflow(playable, case, scripts, find_classes=find_classes)
+    if played.problem:
+        raise NotRecordable(played.problem)
+    return case.model_copy(update={"expect": build_expected_workflow(played, {})})
+
+
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
     """Return a run of a workflow as a test. Raises NotRecordable."""
     recorded = await read_workflow_recording(run_id, store)
@@ -75,4 +86,6 @@ async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) ->
     return Recording(key=recorded.run.key, case=completed.case, left_out=completed.left_out)
 
 
-CASES: Final = CaseFace(build=build, check_cases=check_cases, play_cases=play_cases, list_coverage=list_coverage, take_run=take_run)
+CASES: Final = CaseFace(
+    build=build, check_cases=check_cases, play_cases=play_cases, list_coverage=list_coverage, complete=complete, take_run=take_run
+)

@@ -217,6 +217,10 @@ class _WorkflowAsking(Asking, WorkflowScript):
         mocks, node = self._dialogue.choose_mocks(place, "effect")[1], f"{place.step}/{place.node.partition('/')[2]}"
         return any(one in mocks for one in (node, name, name.partition("/")[2]))
 
+    async def _miss_read(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
+        """A part that lacks it fails; others go on."""
+        return await WorkflowScript.perform(self, place, effect, params)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableWorkflow:
@@ -230,7 +234,7 @@ class PlayableWorkflow:
         test = WorkflowCase.model_validate(build_case(inputs, person, "answers", "queries"))
         script = _WorkflowAsking(test)
         script.start(self.key, watch)
-        now, actor = test.find_start(SystemClock().now()), build_actor(test.person)
+        now, actor = test.find_start(inputs.begun or SystemClock().now()), build_actor(test.person)
         async with ScriptRunner() as scripts:
             played = await rehearse_workflow(self, build_launch_args(test), script, scripts, now=now, person=actor)
         status: Literal["done", "failed"] = "done" if played.result.is_success else "failed"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from pydantic import BaseModel
 
 from bitrix.masking import hide_installed
 from bot.cli.author.faces import Family, find_family, refuse_missing
@@ -19,7 +18,7 @@ from bot.cli.inputs import find_run
 from bot.cli.ops import escape_text, open_database_reader, write_json_lines
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.case_face import CASE_FACE, CaseFace, Recording, TakeRun
-from orchestrator.documents.writing import write_document
+from bot.rehearsing.case_file import write_cases
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import has_errors
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
@@ -51,12 +50,6 @@ async def _take(run: str, take: TakeRun) -> Recording:
         run_id = find_run(opened, run)
         async with aclosing(AsyncStore(opened)) as store:
             return await take(run_id, store, load_classes())
-
-
-def write_cases(cases: Sequence[BaseModel], field: str = "tests") -> str:
-    """Without secrets of this installation."""
-    tests = [case.model_dump(mode="json", by_alias=True, exclude_defaults=True) for case in cases]
-    return write_document(hide_installed({field: tests}), "yaml")
 
 
 def write_new_file(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.author.testing import write_cases
+from bot.rehearsing.case_file import write_cases
 from engines.flows.playing import FlowCaseFile, check_flow_cases, compare_flow, play_flow
 from engines.flows.recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.documents.reading import read_document

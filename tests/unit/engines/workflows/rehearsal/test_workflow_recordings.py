@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.author.testing import write_cases
+from bot.rehearsing.case_file import write_cases
 from engines.workflows.playing import (
     PlayableWorkflow,
     WorkflowCase,
