@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bot.access.access import Access
-from bot.definition_service import build_definition_service
+from bot.definition_service import build_class_finder, build_definition_service
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.endpoint_context import EndpointContext
@@ -15,10 +15,12 @@ from bot.monitoring.journal_watch import JournalWatch, watch_database
 from bot.monitoring.monitor import Monitor
 from bot.policy.policy_desk import PolicyDesk
 from bot.settings.settings import Settings
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
 from orchestrator.features.budgets.model_budget import UsageMeter
 from orchestrator.rehearsals.call_forms import CallForms
+from orchestrator.rehearsals.live_trial import LiveTrial
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -85,10 +87,18 @@ class ConsoleServices:
         )
 
     @cached_property
+    def find_classes(self) -> FindClasses:
+        deps = self.orchestrator.tools.gate.deps
+        return build_class_finder(lambda: deps.catalogue)
+
+    @cached_property
     def call_forms(self) -> CallForms:
         """As the portal would be asked for them."""
         deps = self.orchestrator.tools.gate.deps
         return CallForms(lambda: deps.catalogue, lambda: deps.records.reference)
+
+    def open_live_trial(self, actor: Actor) -> LiveTrial:
+        return LiveTrial(self.orchestrator.tools, self.clock, actor)
 
     @cached_property
     def figures(self) -> FigureReader:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from nicegui import ui
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
@@ -14,15 +14,20 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_text, tell
 from bot.i18n.translate import split_method
 from bot.plugins.loading import find_part_of_kind
+from bot.rehearsing.case_face import CASE_FACE
+from bot.rehearsing.case_file import write_cases
 from bot.rehearsing.trial_face import TRIAL_FACE
-from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, try_definition
+from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, build_test, try_definition
 from bot.rehearsing.words import render_plain_reply
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
+from orchestrator.domain.effect import Outcome
+from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.finding import Finding, has_errors
 from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
+from orchestrator.rehearsals.rehearsal import Happening, RehearsalStopped
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import dumps
 from state.stored import JsonObject
@@ -46,12 +51,19 @@ class TrialPanel:
         """Nothing else begins then."""
         self._is_stopped = False
         self._played_text = ""
+        self._asking: asyncio.Task[object] | None = None
+        """A model or the portal that is asked."""
+        self._draft: ui.label | None = None
+        self._trouble: ui.label | None = None
         show_text(visit.say("console-trial-told"), classes="small muted")
         with ui.element("div").classes("def-actions trial-actions"):
             self._start = ui.button(visit.say("console-trial-start"), icon="play_arrow", on_click=self.start)
             self._start.props("unelevated no-caps color=primary")
             self._stop = ui.button(visit.say("console-trial-stop"), icon="stop", on_click=self.stop).props("outline no-caps")
             self._stop.set_visibility(False)
+            self._asks_itself = ui.checkbox(visit.say("console-trial-asks"))
+            self._forget = ui.button(visit.say("console-trial-forget"), on_click=self._forget_kept).props("flat no-caps")
+            self._forget.set_visibility(False)
         with ui.element("details").classes("trial-case"):
             with ui.element("summary"):
                 ui.label(visit.say("console-trial-case")).classes("def-summary small")
@@ -66,6 +78,12 @@ class TrialPanel:
         self._is_stopped = True
         if self._watch is not None:
             self._watch.stop()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    def _forget_kept(self) -> None:
+        self._inputs = TrialInputs()
+        self._forget.set_visibility(False)
 
     async def start(self) -> None:
         """From the beginning without answers; nothing happens while a trial is under way."""
@@ -116,7 +134,7 @@ class TrialPanel:
         if isinstance(case, tuple) or (wrong := self._check_case(case)):
             self._show_findings("console-trial-case-wrong", case if isinstance(case, tuple) else wrong)
             return
-        self._inputs = TrialInputs(case=case)
+        self._inputs = self._inputs.begin_again(case, visit.services.clock.now())
         await self._play()
 
     def _read_case(self) -> JsonObject | tuple[Finding, ...]:
@@ -138,24 +156,80 @@ class TrialPanel:
         return findings.list_all()
 
     async def _play(self) -> None:
+        """Up to where a person has to say something; a model is asked without a press if the author wants it."""
+        while True:
+            tried = await self._try_once()
+            if tried is None or self._visit.page.is_deleted:
+                return
+            self._show(tried)
+            want = tried.wanted
+            if want is None or want.kind != "model" or not self._asks_itself.value or self._is_stopped:
+                return
+            if not await self._ask_for(want):
+                return
+
+    async def _try_once(self) -> Tried | None:
         visit, playable = self._visit, self._playable
         if playable is None:
-            return
+            return None
         try:
             async with _AT_ONCE:
                 if self._is_stopped:
-                    return
+                    return None
                 self._watch = Watch()  # its time begins when it is its turn
                 tried = await try_definition(playable, self._inputs, visit.actor, self._watch, visit.services.call_forms.find_refusal)
         except ValidationError:
             self._show_findings("console-trial-case-wrong", ())
-            return
+            return None
         finally:
             self._watch = None
         if tried.wanted is not None and tried.wanted.is_unfit:
             self._inputs = self._inputs.drop_answer()
-        if not visit.page.is_deleted:
-            self._show(tried)
+        return tried
+
+    async def _ask(self, want: Wanted) -> None:
+        async def ask() -> None:
+            if await self._ask_for(want):
+                await self._play()
+
+        await self._work(ask)
+
+    async def _ask_for(self, want: Wanted) -> bool:
+        """Ask a model or the portal for real, and keep what it gives. Whether it gave anything."""
+        live = self._visit.services.open_live_trial(self._visit.actor)
+        self._asking = asyncio.ensure_future(
+            live.ask_model(want.request, self._show_piece) if want.request else live.read(want.text, want.params)
+        )
+        try:
+            answer = await self._asking
+        except asyncio.CancelledError:
+            if not self._is_stopped:
+                raise
+            return False
+        except OverBudget:
+            return self._tell_failure("console-trial-budget")
+        except ModelClientError:
+            return self._tell_failure("console-trial-no-answer")
+        finally:
+            self._asking = None
+        if isinstance(answer, Outcome):
+            if answer.status != "succeeded":
+                return self._tell_failure(
+                    "console-trial-not-read", why=self._visit.say_notice(answer.reason) if answer.reason else answer.detail
+                )
+            answer = answer.result
+        self._inputs = self._inputs.keep(want, answer)
+        self._forget.set_visibility(True)
+        return True
+
+    async def _show_piece(self, piece: str) -> None:
+        if self._draft is not None and not self._visit.page.is_deleted:
+            self._draft.text = cut_text(f"{self._draft.text}{piece}", limit=_LONGEST)
+
+    def _tell_failure(self, code: str, **args: object) -> bool:
+        if self._trouble is not None and not self._visit.page.is_deleted:
+            self._trouble.text = self._visit.say(code, **args)
+        return False
 
     async def _give(self, want: Wanted, answer: object) -> None:
         async def give() -> None:
@@ -227,8 +301,12 @@ class TrialPanel:
             with ui.element("div").classes("def-actions"):
                 for label in want.options:
                     ui.button(cut_text(label, limit=100), on_click=lambda label=label: self._give(want, label)).props("outline no-caps")
+                if want.key:
+                    ask = ui.button(visit.say("console-trial-ask", kind=want.kind), on_click=lambda: self._ask(want))
+                    ask.props("unelevated no-caps color=primary")
                 for code in want.controls:
                     ui.button(visit.say(code), on_click=lambda code=code: self._give(want, Given(press=code))).props("flat no-caps")
+            self._draft, self._trouble = ui.label("").classes("text"), ui.label("").classes("def-trouble").props("role=alert")
             if want.kind != "answer" or want.takes_text:
                 self._draw_field(want)
 
@@ -274,6 +352,27 @@ class TrialPanel:
                         ui.label(visit.say("console-trial-result")).classes("def-summary small")
                     for name, value in tried.result.items():
                         show_text(f"{name} = {cut_text(value if isinstance(value, str) else dumps(value), limit=_LONGEST)}", classes="mono")
+            if tried.case is not None and find_part_of_kind(CASE_FACE, self._document.kind) is not None:
+                ui.button(visit.say("console-trial-save"), icon="download", on_click=lambda: self._save(tried)).props("outline no-caps")
+
+    async def _save(self, tried: Tried) -> None:
+        """As a file of tests that asks nobody."""
+        visit, face = self._visit, find_part_of_kind(CASE_FACE, self._document.kind)
+        assert face is not None and self._playable is not None  # noqa: S101, PT018 - otherwise there is no button
+        test = build_test(tried, visit.say("console-trial-test-name"), self._inputs.begun)
+        playable, find_classes = self._playable, visit.services.find_classes
+
+        async def complete() -> BaseModel:
+            return await face.complete(playable, test, find_classes)
+
+        try:
+            async with _AT_ONCE:
+                completed = await asyncio.to_thread(lambda: asyncio.run(complete()))
+        except (NotRecordable, RehearsalStopped) as error:
+            tell(visit, visit.say("console-trial-not-saved", why=str(error)), tone="warning")
+            return
+        text = write_cases([completed], f"{face.test}s")
+        ui.download.content(text, f"{self._document.key or 'definition'}.test.yaml")
 
 
 def _show_said(visit: Visit, happening: Happening) -> None:

@@ -1,6 +1,6 @@
 # The trial of a definition in the editor of the console.
 console-trial = Trial
-console-trial-told = A trial sends nothing and stores nothing. You answer for the customer, the model and the portal.
+console-trial-told = A trial changes nothing. You answer for the customer; the model and the portal can really be asked, and the model's answers count in your budget.
 console-trial-start = Try it
 console-trial-changed = The text was changed since; the trial plays the one before. Begin again to play the new one.
 console-trial-again = From the beginning
@@ -44,3 +44,15 @@ console-trial-ended = { $status ->
 }
 console-trial-result = What came of it
 console-trial-earlier = Earlier things: { $count }.
+console-trial-asks = The model answers by itself
+console-trial-ask = { $kind ->
+    [read] Read the portal
+   *[other] Ask the model
+}
+console-trial-forget = Forget what the model and the portal gave
+console-trial-budget = Your budget for the model is used up this month; it was not asked. You can answer for it.
+console-trial-no-answer = The model did not answer. Try again, or answer for it.
+console-trial-not-read = The portal was not read: { $why }
+console-trial-save = Save as a test
+console-trial-test-name = From a trial
+console-trial-not-saved = It could not be made a test: { $why }

@@ -1,6 +1,6 @@
 # Проба определения в редакторе консоли.
 console-trial = Проба
-console-trial-told = Проба ничего не отправляет и не сохраняет. За клиента, модель и портал отвечаете вы.
+console-trial-told = Проба ничего не меняет. За клиента отвечаете вы; модель и портал можно спросить по-настоящему, ответы модели идут в ваш лимит.
 console-trial-start = Попробовать
 console-trial-changed = Текст с тех пор изменён, а проба идёт по прежнему. «Сначала» — по новому.
 console-trial-again = Сначала
@@ -44,3 +44,15 @@ console-trial-ended = { $status ->
 }
 console-trial-result = Что получилось
 console-trial-earlier = Раньше было ещё: { $count }.
+console-trial-asks = Модель отвечает сама
+console-trial-ask = { $kind ->
+    [read] Прочитать в портале
+   *[other] Спросить модель
+}
+console-trial-forget = Забыть ответы модели и портала
+console-trial-budget = Ваш лимит на модель в этом месяце исчерпан, она не спрошена. Можно ответить за неё.
+console-trial-no-answer = Модель не ответила. Попробуйте ещё раз или ответьте за неё.
+console-trial-not-read = Портал не прочитан: { $why }
+console-trial-save = Сохранить как тест
+console-trial-test-name = Из пробы
+console-trial-not-saved = Тест не вышел: { $why }
