@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -19,6 +20,7 @@ from bot.console.definitions.work import (
     write_text,
 )
 from bot.console.diffing import DiffLine, compare_texts, draw_diff
+from bot.console.runs.starting import list_choices
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text, tell
 from bot.plugins.definition_text import write_compared
@@ -221,6 +223,7 @@ class PublishDialog:
         self._dialog.close()
         tell(self._visit, self._visit.say("console-definition-is-published", number=version.version))
         await self._done()
+        await _offer_start(self._visit, version.kind, version.key)
         return True
 
     async def _show_newer(self, error: StaleRevision) -> None:
@@ -253,6 +256,19 @@ def _draw_verdict(visit: Visit, verdict: Verdict) -> None:
                 visit.say("console-definition-two" if methods else "console-definition-two-unknown", methods=methods), classes="small"
             )
     draw_findings(visit, checked.findings)
+
+
+async def _offer_start(visit: Visit, kind: str, key: str) -> None:
+    """Nothing for what this person cannot start."""
+    if visit.page.is_deleted or not any((one.engine, one.key) == (kind, key) for one in await list_choices(visit)):
+        return
+    with visit.page, ui.dialog(value=True) as dialog, ui.card().classes("ask"):
+        ui.label(visit.say("console-definition-start-now")).classes("strong").props("role=heading aria-level=2")
+        with ui.element("div").classes("acts"):
+            ui.button(visit.say("console-definition-start-later"), on_click=dialog.close, color=None).props("flat no-caps")
+            address = "/runs?" + urlencode({"start": f"{kind}/{key}"})
+            start = ui.button(visit.say("console-runs-start"), icon="play_arrow", on_click=lambda: visit.page.open(address), color=None)
+            start.props("unelevated no-caps").classes("act-main")
 
 
 async def open_publishing(visit: Visit, kind: str, key: str, number: int, done: Done) -> None:

@@ -294,6 +294,7 @@ async def test_only_what_is_saved_can_be_published(made: ConsoleWorld) -> None:
     assert head.active_version == 1
     assert "Моё" in await read_draft(made, 1)
     assert page.has("Опубликована: версия 1")
+    assert page.has("Запустить и посмотреть, как оно работает?")
 
 
 @pytest.mark.req("C-26")
