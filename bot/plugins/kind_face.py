@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources.abc import Traversable
 from typing import Final, Protocol
 
 from bot.plugins.loading import find_part_of_kind
@@ -86,6 +87,8 @@ class KindFace:
     steps: Steps | None = None
     named_lists: tuple[Path, ...] = ()
     """Their elements have names that other places use."""
+    templates: tuple[Traversable, ...] = ()
+    """Files of definitions to begin with, called as their keys are."""
     list_uses: Callable[[object, Path], Iterator[Use]] = use_nothing
 
 

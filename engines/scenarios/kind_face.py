@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from typing import Final
 
 from bot.plugins.kind_face import Deeds, KindFace, Say, StepChoice, Steps, Use
@@ -48,4 +49,5 @@ SCENARIO_FACE: Final = KindFace(
     steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types()), deeds=build_deeds()),
     named_lists=((_STEPS,),),
     list_uses=list_step_uses,
+    templates=tuple(files("engines.scenarios") / "examples" / f"{name}.yaml" for name in ("lead_qualification", "discount_approval")),
 )

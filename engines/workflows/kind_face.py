@@ -1,6 +1,7 @@
 """What doors ask of workflows and tuums: beginnings, schemas, and the picture of tuums, the variables between them and the result."""
 
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Any, Final
 
 from bot.plugins.kind_face import KindFace, Say, Steps
@@ -193,5 +194,6 @@ WORKFLOW_FACE: Final = KindFace(
         are_in_order=False,
         names=("id", "tuumId", "tuum"),
     ),
+    templates=(files("engines.workflows") / "examples" / "meeting_notes.yaml",),
 )
 TUUM_FACE: Final = KindFace(begin=begin_tuum, build_schema=lambda: build_tuum_schema(load_rune_types()), build_item=build_item)

@@ -12,6 +12,7 @@ from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView
 from bot.console.definitions.others_text import OthersText
 from bot.console.definitions.publishing import Details, PublishDialog, Saver, SomebodyWasFirst, load_verdict, says_title
+from bot.console.definitions.templates import PARAMETER, find_template
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
@@ -62,7 +63,8 @@ async def show_new(visit: Visit) -> None:
     kind = visit.params["kind"]
     with reading():
         _check_rights(visit, kind)
-        text = await asyncio.to_thread(write_ordered, kind, build_start(visit.say, kind))
+        template = find_template(kind, visit.query.get(PARAMETER, ""))
+        text = template.text if template is not None else await asyncio.to_thread(write_ordered, kind, build_start(visit.say, kind))
     _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
 
 
@@ -138,7 +140,9 @@ class _EditorPage:
         visit, document = self._visit, self._document
         kind = visit.services.definitions.find_kind(document.kind)
         with ui.element("div").classes("def-fields"):
-            self._key = ui.input(visit.say("console-editor-key")).props("outlined dense maxlength=64")
+            self._key = ui.input(
+                visit.say("console-editor-key"), value=visit.query.get(PARAMETER, "") if document.base is None else ""
+            ).props("outlined dense maxlength=64")
             self._key.set_visibility(document.base is None and not kind.key_field)
             self._title = ui.input(visit.say("console-editor-title"), value=document.title)
             self._title.props("outlined dense maxlength=200")

@@ -5,6 +5,7 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.definitions.templates import draw_templates
 from bot.console.definitions.work import ROOT, build_editor, build_path, find_title, name_account, reading
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty
@@ -64,6 +65,7 @@ class _List:
                 self._draw_new(view)
 
     def _draw_new(self, view: ListView) -> None:
+        templates = draw_templates(self._visit, view.editable)
         with (
             ui.button(self._visit.say("console-definitions-new"), icon="add").props("unelevated no-caps color=primary"),
             ui.menu().props("auto-close"),
@@ -72,6 +74,9 @@ class _List:
                 ui.menu_item(
                     self._visit.say("console-definition-kind", kind=kind), on_click=lambda kind=kind: ui.navigate.to(f"{ROOT}/{kind}/new")
                 )
+            if templates is not None:
+                ui.separator()
+                ui.menu_item(self._visit.say("console-templates-open"), on_click=templates.open)
 
     def draw(self, view: ListView) -> None:
         self._view = view

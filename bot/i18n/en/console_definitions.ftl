@@ -14,6 +14,8 @@ console-definitions-state = { $state ->
    *[all] Any
 }
 console-definitions-new = New
+console-templates = Which example to begin with
+console-templates-open = From an example…
 console-definitions-none = Nothing found.
 console-definitions-absent = There are definitions, too, whose programs are not installed: { $kinds }. They are kept, and come back with the programs.
 console-definitions-not-yours = Leads and administrators write definitions; you are not asked to.

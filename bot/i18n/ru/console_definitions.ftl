@@ -14,6 +14,8 @@ console-definitions-state = { $state ->
    *[all] Любое
 }
 console-definitions-new = Создать
+console-templates = С какого примера начать
+console-templates-open = Из примера…
 console-definitions-none = Ничего не нашлось.
 console-definitions-absent = Есть и определения, программы для которых не установлены: { $kinds }. Они сохранены и вернутся вместе с программами.
 console-definitions-not-yours = Определения пишут руководители и администраторы; вам их править не поручено.
