@@ -9,6 +9,7 @@ from typing import Final, Literal
 from orchestrator.domain.errors import SdelkaError
 
 BlockKind = Literal["heading", "text", "row"]
+PlacePart = Literal["sheet", "page", "slide", "clause"]
 FileKind = Literal["pdf", "docx", "xlsx", "html", "markdown", "text"]
 ProblemCode = Literal[
     "empty",
@@ -36,6 +37,24 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its file something stands."""
+
+    part: PlacePart
+    name: str = ""
+    """Of the sheet, or the number of the clause."""
+    first: int = 0
+    """The row, page or slide, counted as people do; 0 if it has none."""
+    last: int = 0
+
+    def extend(self, other: "Place | None") -> "Place":
+        """To the end of another one, if both are in the same part."""
+        if other is None or (other.part, other.name) != (self.part, self.name):
+            return self
+        return Place(self.part, self.name, self.first, max(self.last, other.last))
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """A row is one line of a table as a sentence with its columns' names."""
 
@@ -43,6 +62,7 @@ class Block:
     text: str
     level: int = 1
     """1 is the highest."""
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
