@@ -1,6 +1,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from orchestrator.domain.errors import SdelkaError
 
@@ -9,6 +9,45 @@ ShelfState = Literal["read", "waiting", "unreadable"]
 AddResult = Literal["added", "replaced", "same", "exists", "changed"]
 """same: this content was there; exists: another document was to be kept; changed: it is not the one that was seen."""
 RemoveResult = Literal["removed", "gone", "changed"]
+
+
+NoteCode = Literal[
+    "sheets_hidden",
+    "columns_hidden",
+    "rows_hidden",
+    "rows_filtered",
+    "pages_images",
+    "pages_recognised",
+    "pages_plain",
+    "slides_hidden",
+    "attachments",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a file has that its text has not, or has otherwise; `code` has its sentence, `docs-note-…`."""
+
+    code: NoteCode
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What was read, for whoever adds the document."""
+
+    sheets: int = 0
+    rows: int = 0
+    pages: int = 0
+    slides: int = 0
+    columns: tuple[str, ...] = ()
+    """Of the first table."""
+    sample: str = ""
+    """A first row or line."""
+    notes: tuple[Note, ...] = ()
+
+
+NO_CONTENTS: Final = Contents()
 
 
 class ShelfFailed(SdelkaError):
@@ -23,6 +62,7 @@ class ShelfDocument:
     state: ShelfState
     readers: frozenset[str] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
+    contents: Contents = NO_CONTENTS
     is_file: bool = True
     """Can be replaced and removed, unlike a link or a closed folder."""
 

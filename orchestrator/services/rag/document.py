@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from orchestrator.domain.errors import SdelkaError
+from orchestrator.domain.shelf import NO_CONTENTS, Contents
 
 BlockKind = Literal["heading", "text", "row"]
 PlacePart = Literal["sheet", "page", "slide", "clause"]
-FileKind = Literal["pdf", "docx", "xlsx", "html", "markdown", "text"]
+FileKind = Literal["pdf", "docx", "workbook", "slides", "csv", "html", "rtf", "letter", "sheet_xml", "markdown", "text"]
 ProblemCode = Literal[
     "empty",
     "no_text",
@@ -30,6 +31,28 @@ ProblemCode = Literal[
     "crashed",
     "gone",
 ]
+EXTENSIONS: Final[Mapping[str, FileKind]] = {
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".xlsx": "workbook",
+    ".xlsm": "workbook",
+    ".xls": "workbook",
+    ".xlsb": "workbook",
+    ".ods": "workbook",
+    ".pptx": "slides",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".html": "html",
+    ".htm": "html",
+    ".rtf": "rtf",
+    ".eml": "letter",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".text": "text",
+}
+"""Of the files that are read."""
 LARGEST_PART: Final = 120
 LARGEST_TITLE: Final = 240
 _BLANKS: Final = re.compile(r"\s+")
@@ -69,6 +92,7 @@ class Block:
 class Document:
     title: str
     blocks: tuple[Block, ...]
+    contents: Contents = NO_CONTENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +101,10 @@ class Passage:
 
     title: str
     text: str
+    """Rows of tables stand in lines of their own."""
+    place: Place | None = None
+    is_table: bool = False
+    """Rows alone, whose words and codes find them."""
 
 
 @dataclass(frozen=True, slots=True)
