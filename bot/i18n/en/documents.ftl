@@ -59,7 +59,7 @@ docs-same = “{ $path }” is there already, exactly the same. Nothing was chan
 docs-gone = “{ $path }” was removed already by somebody else.
 docs-readers-changed = “{ $path }”: its access has changed since; it is now { $readers }. Nothing was done; if this is meant, send the file again.
 docs-left = “{ $path }”: nothing was changed.
-docs-kind-unknown = “{ $name }”: I do not read such files. PDF with text, DOCX, XLSX, HTML, TXT and Markdown will do.
+docs-kind-unknown = “{ $name }”: I do not read such files. Excel, Word, PDF with text, PPTX slides, CSV, HTML, RTF, EML letters, TXT and Markdown will do.
 docs-too-large = “{ $name }” is larger than { $most } MB, which cannot come through Telegram. Put the file into the folder of documents on the server.
 docs-name-unfit = “{ $name }”: a file with this name cannot be kept. Please rename it and send it again.
 docs-not-downloaded = “{ $name }” could not be downloaded from Telegram. Nothing was changed; please send the file again.
@@ -69,10 +69,43 @@ docs-done = ✅ “{ $path }” was { $what ->
     [replaced] replaced.
    *[added] added.
 }{ $state ->
-    [read] {" "}It can be asked now, { $readers }.
+    [read] {" "}It can be asked now, { $readers }.{ $read ->
+        [none] {""}
+       *[other] {" "}Read: { $read }.
+    }
     [waiting] {" "}I am reading it; then it appears in answers. /docs shows how it stands.
    *[unreadable] {" "}But it cannot be read: { $reason } You can remove it in /docs
 }
+docs-read-sheets = { $count } { $count ->
+    [one] sheet
+   *[other] sheets
+}
+docs-read-pages = { $count } { $count ->
+    [one] page
+   *[other] pages
+}
+docs-read-slides = { $count } { $count ->
+    [one] slide
+   *[other] slides
+}
+docs-read-rows = { $count } { $count ->
+    [one] row of a table
+   *[other] rows of tables
+}
+docs-read-columns = columns: { $names }
+docs-read-sample = for example: { $text }
+docs-note-sheets-hidden = { $count ->
+    [one] the hidden sheet { $names } was left out
+   *[other] the hidden sheets { $names } were left out
+}
+docs-note-columns-hidden = hidden columns of the sheet “{ $name }” were left out: { $count }
+docs-note-rows-hidden = hidden rows of the sheet “{ $name }” were left out: { $count }
+docs-note-rows-filtered = the sheet “{ $name }” has a filter; rows that it hides were read: { $count }
+docs-note-pages-images = pages { $pages } are pictures, I do not see their text
+docs-note-pages-recognised = the text of pages { $pages } was recognised from pictures and may have mistakes
+docs-note-pages-plain = from page { $page } on tables were read as plain text
+docs-note-slides-hidden = hidden slides were left out: { $count }
+docs-note-attachments = I do not read what is attached: { $names }
 docs-removed = “{ $path }” was removed from the documents.
 docs-given-up = Nothing came of “{ $path }”. Look in /docs what the folder holds now, and try again.
 menu-docs = The company's documents

@@ -59,7 +59,7 @@ docs-same = «{ $path }» уже есть, точно такой же. Ниче�
 docs-gone = «{ $path }» уже удалён кем-то другим.
 docs-readers-changed = «{ $path }»: доступ с тех пор изменился, теперь: { $readers }. Ничего не сделано; если так и нужно, пришлите файл ещё раз.
 docs-left = «{ $path }» — ничего не изменено.
-docs-kind-unknown = «{ $name }» — такие файлы я не читаю. Подойдут PDF с текстом, DOCX, XLSX, HTML, TXT и Markdown.
+docs-kind-unknown = «{ $name }» — такие файлы я не читаю. Подойдут Excel, Word, PDF с текстом, презентации PPTX, CSV, HTML, RTF, письма EML, TXT и Markdown.
 docs-too-large = «{ $name }» больше { $most } МБ, столько через Telegram не принять. Положите файл в папку документов на сервере.
 docs-name-unfit = «{ $name }» — с таким именем файл не сохранить. Переименуйте его и пришлите ещё раз.
 docs-not-downloaded = «{ $name }» не удалось скачать из Telegram. Ничего не изменено, пришлите файл ещё раз.
@@ -69,10 +69,47 @@ docs-done = ✅ «{ $path }» { $what ->
     [replaced] заменён.
    *[added] добавлен.
 }{ $state ->
-    [read] {" "}По нему уже можно спрашивать; доступ: { $readers }.
+    [read] {" "}По нему уже можно спрашивать; доступ: { $readers }.{ $read ->
+        [none] {""}
+       *[other] {" "}Прочитано: { $read }.
+    }
     [waiting] {" "}Читаю его; когда закончу, он появится в ответах. Состояние видно в /docs
    *[unreadable] {" "}Но прочитать его не получается: { $reason } Удалить его можно в /docs
 }
+docs-read-sheets = { $count } { $count ->
+    [one] лист
+    [few] листа
+   *[other] листов
+}
+docs-read-pages = { $count } { $count ->
+    [one] страница
+    [few] страницы
+   *[other] страниц
+}
+docs-read-slides = { $count } { $count ->
+    [one] слайд
+    [few] слайда
+   *[other] слайдов
+}
+docs-read-rows = { $count } { $count ->
+    [one] строка таблицы
+    [few] строки таблиц
+   *[other] строк таблиц
+}
+docs-read-columns = столбцы: { $names }
+docs-read-sample = например: { $text }
+docs-note-sheets-hidden = { $count ->
+    [one] скрытый лист { $names } пропущен
+   *[other] скрытые листы { $names } пропущены
+}
+docs-note-columns-hidden = на листе «{ $name }» пропущены скрытые столбцы: { $count }
+docs-note-rows-hidden = на листе «{ $name }» пропущены скрытые строки: { $count }
+docs-note-rows-filtered = на листе «{ $name }» включён фильтр, спрятанные им строки прочитаны: { $count }
+docs-note-pages-images = страницы { $pages } — картинки, их текста я не вижу
+docs-note-pages-recognised = текст страниц { $pages } распознан с картинок, в нём могут быть ошибки
+docs-note-pages-plain = начиная со страницы { $page } таблицы прочитаны как обычный текст
+docs-note-slides-hidden = скрытые слайды пропущены: { $count }
+docs-note-attachments = вложения я не читаю: { $names }
 docs-removed = «{ $path }» удалён из документов.
 docs-given-up = С «{ $path }» ничего не получилось. Посмотрите в /docs, что сейчас в папке, и попробуйте ещё раз.
 menu-docs = Документы компании

@@ -1,10 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, Reply, build_reply
-from orchestrator.domain.shelf import ShelfDocument, ShelfFailed
+from orchestrator.domain.shelf import Contents, ShelfDocument, ShelfFailed
 from orchestrator.language.text import trim_text
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -40,6 +40,21 @@ def describe_readers(readers: frozenset[str] | None) -> Notice:
         return Notice(code="docs-readers-everybody")
     known: Sequence[str] = [role for role in _ROLES if role in readers]
     return Notice(code=f"docs-readers-{'-'.join(known) or 'nobody'}")
+
+
+def describe_contents(contents: Contents) -> list[Notice]:
+    """What was read, with an example, and what was not."""
+    counts = [("sheets", contents.sheets), ("pages", contents.pages), ("slides", contents.slides), ("rows", contents.rows)]
+    told = [Notice(code=f"docs-read-{what}", args={"count": count}) for what, count in counts if count]
+    if contents.columns:
+        told.append(Notice(code="docs-read-columns", args={"names": ", ".join(contents.columns)}))
+    if contents.sample:
+        told.append(Notice(code="docs-read-sample", args={"text": contents.sample}))
+    return [*told, *(Notice(code=f"docs-note-{note.code.replace('_', '-')}", args=_read_details(note.details)) for note in contents.notes)]
+
+
+def _read_details(details: Mapping[str, str]) -> dict[str, object]:
+    return {name: int(detail) if name == "count" else detail for name, detail in details.items()}
 
 
 def measure(size: int) -> dict[str, object]:

@@ -12,7 +12,7 @@ from orchestrator.domain.inputs import DocumentOrder, SentDocument
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
 from orchestrator.features.documents import handlers, listing, offers
-from orchestrator.features.documents.answering import MEGABYTE, PRESS, build_failure, describe_readers, measure
+from orchestrator.features.documents.answering import MEGABYTE, PRESS, build_failure, describe_contents, describe_readers, measure
 from orchestrator.features.documents.handlers import LARGEST
 from orchestrator.features.documents.offers import Offer, OfferState, keep, load_offer
 from orchestrator.sessions import outbox
@@ -111,7 +111,8 @@ class OrderTaker:
         shelf_document = await _wait_until_read(order)
         state = shelf_document.state if shelf_document is not None else "waiting"
         reason = shelf_document.reasons.get(order.actor.locale, "") if shelf_document is not None else ""
-        args = {"path": path, "what": what, "state": state, "reason": reason, "readers": readers.model_dump()}
+        read = [one.model_dump() for one in describe_contents(shelf_document.contents)] if shelf_document is not None else []
+        args = {"path": path, "what": what, "state": state, "reason": reason, "readers": readers.model_dump(), "read": read or "none"}
         return _Outcome(Notice(code="docs-done", args=args), "done", event)
 
     async def _download(self, order: DocumentOrder) -> bytes:

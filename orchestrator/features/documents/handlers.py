@@ -25,6 +25,7 @@ from orchestrator.features.documents.answering import (
 )
 from orchestrator.features.documents.listing import ask_to_remove, show_page
 from orchestrator.features.documents.offers import Album, Offer, OfferState, build_offer_id, end_offer, keep, load_album, load_offer
+from orchestrator.services.rag.document import EXTENSIONS
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
@@ -33,7 +34,6 @@ from state.clock import UUID_NAMESPACE
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 LARGEST: Final = 20 * MEGABYTE
-KNOWN: Final = frozenset({".md", ".markdown", ".txt", ".text", ".pdf", ".docx", ".xlsx", ".xlsm", ".html", ".htm"})
 _TOASTS: Final[dict[OfferState, str]] = {
     "ordered": "toast-already",
     "done": "docs-toast-done",
@@ -121,7 +121,7 @@ async def _ask(offer: Offer, folder: str, session: Session, shelf: DocumentShelf
 
 async def _build_question(offer: Offer, folder: str, shelf: DocumentShelf) -> tuple[Offer, Notice] | Reply:
     args = {"name": shorten(offer.name), **measure(offer.size)}
-    if PurePosixPath(offer.name).suffix.lower() not in KNOWN:
+    if PurePosixPath(offer.name).suffix.lower() not in EXTENSIONS:
         return build_reply(Notice(code="docs-kind-unknown", args=args))
     if offer.size > LARGEST:
         return build_reply(Notice(code="docs-too-large", args={**args, "most": LARGEST // MEGABYTE}))

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.models import Models
-from orchestrator.domain.shelf import AddResult, DocumentShelf, RemoveResult, ShelfDocument, ShelfFailed
+from orchestrator.domain.shelf import NO_CONTENTS, AddResult, DocumentShelf, RemoveResult, ShelfDocument, ShelfFailed
 from orchestrator.services.rag.access import CLOSED, FILE_NAMES, Access, fold_name
 from orchestrator.services.rag.answering import FindModels, describe_problem
 from orchestrator.services.rag.app import build_app
@@ -147,6 +147,7 @@ def _describe(file: FileRecord, known: FileRecord | None, access: Access) -> She
         readers=_to_readers(group),
         reasons={one: describe_problem(problem, one).removeprefix(f"{problem.name}: ") for one in _LOCALES} if problem is not None else {},
         is_file=file.problem is None,
+        contents=known.contents if known is not None and is_current else NO_CONTENTS,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from orchestrator.services.rag.access import Access, AccessProblem
 from orchestrator.services.rag.answering import describe_access, describe_problem
-from orchestrator.services.rag.document import Passage, Problem
+from orchestrator.services.rag.document import Problem
 from orchestrator.services.rag.folder import Listing, find_bytes, read_access, remove_old_parts, scan_folder
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, IndexChanges, StoredDocument
 from orchestrator.services.rag.parse_worker import ParseReply
@@ -147,12 +147,12 @@ class Library:
     @staticmethod
     def _add_reply(file: FileRecord, known: FileRecord | None, reply: ParseReply, batch: _Batch) -> None:
         if reply.problem is None and not reply.passages:
-            batch.updated.append(replace(file, digest=reply.digest))
+            batch.updated.append(replace(file, digest=reply.digest, contents=known.contents if known is not None else file.contents))
             return
-        record = replace(file, digest=reply.digest, problem=reply.problem)
+        record = replace(file, digest=reply.digest, problem=reply.problem, contents=reply.contents)
         if record == known:
             return  # a problem that was tried again: the index has not changed
-        passages = [] if reply.problem is not None else [Passage(title, text) for title, text in reply.passages]
+        passages = [] if reply.problem is not None else reply.passages
         batch.stored.append(StoredDocument(record, passages))
         batch.passages += len(passages)
         if reply.problem is not None and (known is None or known.problem != reply.problem):

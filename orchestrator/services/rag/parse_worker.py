@@ -1,14 +1,15 @@
 """Reads documents, in a worker: `ParseOrder` in, `ParseReply` out."""
 
 import hashlib
+import importlib
 import math
 import os
 import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BufferedReader
 from pathlib import PurePath
@@ -16,22 +17,26 @@ from typing import BinaryIO, Final
 
 from pydantic import BaseModel
 
+from orchestrator.domain.shelf import NO_CONTENTS, Contents
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.rag.document import (
+    EXTENSIONS,
     LARGEST_TITLE,
     Block,
     Document,
     FileKind,
     Passage,
+    Place,
     Problem,
     UnreadableDocument,
     clean_text,
     clean_title,
 )
-from orchestrator.services.rag.readers.plain_text import decode_text, read_text
+from orchestrator.services.rag.readers.plain_text import decode_text
 
 _END: Final = re.compile(r"([.!?…]+)[»”\"')\]]*\s+")
 _WORD_BEFORE: Final = re.compile(r"[\w.\-№]+$")
+_NUMBERED: Final = re.compile(r"\d+(?:\.\d+)*")
 _BREAKS: Final = (";", ",", " ")
 
 
@@ -60,8 +65,8 @@ def _is_end(text: str, start: int, point: int, after: int) -> bool:
         return False
     match = _WORD_BEFORE.search(text, max(start, point - 30), point)
     word = match[0].lower().strip("-") if match else ""
-    if word.isdigit() and point - len(word) <= start:
-        return False  # the number of an item of a list: «1. Общие положения»
+    if _NUMBERED.fullmatch(word) and point - len(word) <= start:
+        return False  # the number of an item of a list or of a clause: «1. Общие положения», «2.2. Неустойка»
     if len(word) == 1 and match is not None and match[0].isupper():
         return False  # an initial
     opening, closing = _load_abbreviations()
@@ -91,28 +96,40 @@ MOST_CHARACTERS: Final = 8_000_000
 _SEPARATOR: Final = " › "
 
 
+_CLAUSE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,3})+)\.?\s")
+_LARGEST_SAMPLE: Final = 200
+_MOST_COLUMNS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: str
+    place: Place | None
+    is_row: bool
+
+
 @dataclass(slots=True)
 class _Section:
     path: tuple[str, ...]
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[_Piece] = field(default_factory=list)
 
 
 def cut_passages(document: Document, name: str) -> list[Passage]:
     """`name` is the title if there is no other. Raises UnreadableDocument without text or with too much."""
     title = clean_title(document.title) or clean_title(name)
-    titled_texts: list[tuple[str, str]] = []
+    passages: list[Passage] = []
     characters = 0
     for section in _iterate_sections(document.blocks):
         parts = [title, *(part for part in section.path if part != title)]
         label = clean_title(_SEPARATOR.join(parts), LARGEST_TITLE)
-        for text in _pack_pieces(section.pieces):
-            titled_texts.append((label, text))
-            characters += len(text)
-            if len(titled_texts) > MOST_PASSAGES or characters > MOST_CHARACTERS:
+        for passage in _pack_pieces(label, section.pieces):
+            passages.append(passage)
+            characters += len(passage.text)
+            if len(passages) > MOST_PASSAGES or characters > MOST_CHARACTERS:
                 raise UnreadableDocument("too_long")
-    if not titled_texts:
+    if not passages:
         raise UnreadableDocument("no_text")
-    return list(_number_titles(titled_texts))
+    return list(_number_titles(passages))
 
 
 def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
@@ -126,48 +143,65 @@ def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
             yield section
             headings = [heading for heading in headings if heading[0] < block.level] + [(block.level, clean_title(text))]
             section = _Section(tuple(heading for _, heading in headings))
+        elif block.kind == "row":
+            section.pieces.append(_Piece(text, block.place, is_row=True))
         else:
-            section.pieces.extend([text] if block.kind == "row" else split_sentences(text))
+            section.pieces.extend(_Piece(sentence, block.place or _find_clause(text), is_row=False) for sentence in split_sentences(text))
     yield section
 
 
-def _pack_pieces(pieces: Iterable[str]) -> Iterator[str]:
+def _find_clause(text: str) -> Place | None:
+    """«2.2. Неустойка …»."""
+    found = _CLAUSE.match(text)
+    return Place("clause", found[1]) if found is not None else None
+
+
+def _pack_pieces(title: str, pieces: Iterable[_Piece]) -> Iterator[Passage]:
     """As long as the bound allows."""
-    text = ""
+    packed: Passage | None = None
+    is_after_row = False
     for piece in pieces:
-        for part in split_long(piece, LONGEST) if len(piece) > LONGEST else (piece,):
-            if text and len(text) + 1 + len(part) > LONGEST:
-                yield text
-                text = part
-            else:
-                text = f"{text} {part}" if text else part
-    if text:
-        yield text
+        mark = "\n" if piece.is_row or is_after_row else " "  # a row can be shown alone
+        for part in split_long(piece.text, LONGEST) if len(piece.text) > LONGEST else (piece.text,):
+            alone = Passage(title, part, piece.place, piece.is_row)
+            joined = _join(packed, mark, alone) if packed is not None else alone
+            if packed is not None and len(joined.text) > LONGEST:
+                yield packed
+                joined = alone
+            packed, is_after_row = joined, piece.is_row
+    if packed is not None:
+        yield packed
 
 
-def _number_titles(titled_texts: list[tuple[str, str]]) -> Iterator[Passage]:
-    """Return the passages; those that share a title get a number in it."""
-    counts = Counter(title for title, _ in titled_texts)
+def _join(before: Passage, mark: str, after: Passage) -> Passage:
+    place = before.place.extend(after.place) if before.place is not None else after.place
+    return Passage(before.title, f"{before.text}{mark}{after.text}", place, before.is_table and after.is_table)
+
+
+def _number_titles(passages: list[Passage]) -> Iterator[Passage]:
+    """Those that share a title get a number in it."""
+    counts = Counter(passage.title for passage in passages)
     seen: Counter[str] = Counter()
-    for title, text in titled_texts:
-        seen[title] += 1
-        yield Passage(f"{title} ({seen[title]})" if counts[title] > 1 else title, text)
+    for passage in passages:
+        seen[passage.title] += 1
+        yield replace(passage, title=f"{passage.title} ({seen[passage.title]})") if counts[passage.title] > 1 else passage
+
+
+def clean_contents(contents: Contents) -> Contents:
+    """Of bounded length: it stands in an answer."""
+    columns = tuple(clean_title(column, 60) for column in contents.columns[:_MOST_COLUMNS])
+    notes = tuple(
+        replace(note, details={name: clean_title(detail, _LARGEST_SAMPLE) for name, detail in note.details.items()})
+        for note in contents.notes[:20]
+    )
+    return replace(contents, columns=columns, sample=clean_title(contents.sample, _LARGEST_SAMPLE), notes=notes)
 
 
 _HEAD: Final = 4096
-_EXTENSIONS: Final[dict[str, FileKind]] = {
-    ".pdf": "pdf",
-    ".docx": "docx",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "text",
-    ".text": "text",
-}
-_TEXTS: Final = frozenset({"markdown", "text"})
+_TEXTS: Final[frozenset[FileKind]] = frozenset({"markdown", "text", "csv", "letter", "html"})
+"""Nothing in such a file says which it is."""
+_SAVED_AS_WORKBOOK: Final[frozenset[FileKind]] = frozenset({"html", "sheet_xml", "text"})
+"""What programs save under the name of a workbook, which Excel opens."""
 _MOST_UNPACKED: Final = 300_000_000
 _MOST_PARTS: Final = 20_000
 _LARGEST_RATIO: Final = 150
@@ -175,20 +209,22 @@ _RATIO_FROM: Final = 5_000_000
 """Bytes below which the ratio does not count: tables of zeros compress well."""
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+_OLD_WORKBOOK: Final = ("Workbook".encode("utf-16-le"), "Book".encode("utf-16-le"))
+_SHEET_XML: Final = "urn:schemas-microsoft-com:office:spreadsheet"
 _HTML_BEGINNINGS: Final = ("<!doctype html", "<html", "<head", "<body")
 
 
 def find_kind(file: BinaryIO, name: str) -> FileKind:
     """Raises UnreadableDocument. Text without a known extension is Markdown."""
-    expected = _EXTENSIONS.get(PurePath(name).suffix.lower())
+    expected = EXTENSIONS.get(PurePath(name).suffix.lower())
     file_kind = _recognize(file)
     file.seek(0)
-    if expected in _TEXTS and file_kind == "text":
-        return expected
-    if expected == "html" and file_kind == "text":
-        return "html"
     if expected is None:
         return "markdown" if file_kind == "text" else file_kind
+    if file_kind == "text" and expected in _TEXTS:
+        return expected
+    if expected == "workbook" and file_kind in _SAVED_AS_WORKBOOK:
+        return "csv" if file_kind == "text" else file_kind
     if file_kind != expected:
         raise UnreadableDocument("wrong_name", expected=expected, found=file_kind)
     return file_kind
@@ -203,18 +239,25 @@ def _recognize(file: BinaryIO) -> FileKind:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _recognize_archive(file)
     if head.startswith(_OLE):
-        file.seek(0)
-        raise (
-            UnreadableDocument("password")
-            if _ENCRYPTED in file.read(_RATIO_FROM)
-            else UnreadableDocument("unsupported", found="old_office")
-        )
+        return _recognize_old_office(file)
     if head.startswith(b"{\\rtf"):
-        raise UnreadableDocument("unsupported", found="rtf")
+        return "rtf"
     text = decode_text(head, is_part=True)
     if text is None:
         raise UnreadableDocument("unsupported", found="binary")
-    return "html" if text.lstrip().lower().startswith(_HTML_BEGINNINGS) else "text"
+    if _SHEET_XML in text:
+        return "sheet_xml"
+    return "html" if text.lstrip("\ufeff \r\n\t").lower().startswith(_HTML_BEGINNINGS) else "text"
+
+
+def _recognize_old_office(file: BinaryIO) -> FileKind:
+    file.seek(0)
+    data = file.read(_RATIO_FROM)
+    if _ENCRYPTED in data:
+        raise UnreadableDocument("password")
+    if any(name in data for name in _OLD_WORKBOOK):
+        return "workbook"
+    raise UnreadableDocument("unsupported", found="old_office")
 
 
 def _recognize_archive(file: BinaryIO) -> FileKind:
@@ -227,13 +270,19 @@ def _recognize_archive(file: BinaryIO) -> FileKind:
     if any(part.flag_bits & 1 for part in parts):
         raise UnreadableDocument("password")
     check_unpacked_size(parts)
-    names = {part.filename for part in parts}
+    names = {part.filename.replace("\\", "/").lstrip("/").lower() for part in parts}
     if "word/document.xml" in names:
         return "docx"
     if any(name.startswith("xl/workbook") for name in names):
-        return "xlsx"
-    file_type = "slides" if "ppt/presentation.xml" in names else "open_document" if "mimetype" in names else "archive"
-    raise UnreadableDocument("unsupported", found=file_type)
+        return "workbook"
+    if "ppt/presentation.xml" in names:
+        return "slides"
+    if "mimetype" in names and "content.xml" in names:
+        with zipfile.ZipFile(file) as archive:
+            is_sheet = b"spreadsheet" in archive.read("mimetype")
+        if is_sheet:
+            return "workbook"
+    raise UnreadableDocument("unsupported", found="open_document" if "mimetype" in names else "archive")
 
 
 def check_unpacked_size(parts: list[zipfile.ZipInfo]) -> None:
@@ -254,11 +303,12 @@ class ParseOrder(BaseModel, frozen=True):
 
 
 class ParseReply(BaseModel, frozen=True):
-    """(title, text); neither passages nor problem if the content is known."""
+    """Neither passages nor problem if the content is known."""
 
     digest: str = ""
-    passages: tuple[tuple[str, str], ...] = ()
+    passages: tuple[Passage, ...] = ()
     problem: Problem | None = None
+    contents: Contents = NO_CONTENTS
 
 
 def read_document(path: bytes, *, known_digest: str = "", largest: int) -> ParseReply:
@@ -273,7 +323,7 @@ def read_document(path: bytes, *, known_digest: str = "", largest: int) -> Parse
             name = PurePath(os.fsdecode(path)).name
             document = _read_kind(find_kind(file, name), file)
             passages = cut_passages(document, PurePath(name).stem)
-        return ParseReply(digest=digest, passages=tuple((passage.title, passage.text) for passage in passages))
+        return ParseReply(digest=digest, passages=tuple(passages), contents=clean_contents(document.contents))
     except UnreadableDocument as error:
         return ParseReply(digest=digest, problem=error.problem)
     except MemoryError:
@@ -304,24 +354,31 @@ def _open_file(path: bytes, largest: int) -> BufferedReader:
     raise UnreadableDocument("too_large", size=str(math.ceil(file_stat.st_size / 1e6)), limit=str(largest // 1_000_000))
 
 
+_READERS: Final[Mapping[FileKind, tuple[str, str]]] = {
+    "pdf": ("pdf", "read_pdf"),
+    "docx": ("word", "read_docx"),
+    "workbook": ("workbook", "read_workbook"),
+    "slides": ("slides", "read_slides"),
+}
+"""(module, function) of those that get the file; others get its bytes."""
+_BYTES_READERS: Final[Mapping[FileKind, tuple[str, str]]] = {
+    "csv": ("csv_tables", "read_csv"),
+    "html": ("html", "read_html"),
+    "rtf": ("rtf", "read_rtf"),
+    "letter": ("letters", "read_letter"),
+    "sheet_xml": ("sheet_xml", "read_sheet_xml"),
+    "markdown": ("markdown", "read_markdown"),
+    "text": ("plain_text", "read_text"),
+}
+
+
 def _read_kind(kind: FileKind, file: BinaryIO) -> Document:
     """Imports only that reader's libraries."""
-    if kind in {"pdf", "docx", "xlsx"}:
-        from orchestrator.services.rag.readers.office import read_docx, read_pdf, read_xlsx  # noqa: PLC0415 - see above
-
-        return read_pdf(file) if kind == "pdf" else read_docx(file) if kind == "docx" else read_xlsx(file)
-    return _load_text_reader(kind)(file.read())
-
-
-def _load_text_reader(kind: FileKind) -> Callable[[bytes], Document]:
-    from orchestrator.services.rag.readers.markdown import read_markdown  # noqa: PLC0415 - see _read_kind
-
-    if kind == "html":
-        from orchestrator.services.rag.readers.html import read_html  # noqa: PLC0415 - see _read_kind
-
-        return read_html
-    readers: Mapping[str, Callable[[bytes], Document]] = {"markdown": read_markdown, "text": read_text}
-    return readers[kind]
+    readers = _READERS if kind in _READERS else _BYTES_READERS
+    module, function = readers[kind]
+    read = getattr(importlib.import_module(f"orchestrator.services.rag.readers.{module}"), function)
+    document: Document = read(file if kind in _READERS else file.read())
+    return document
 
 
 def run_order(body: bytes) -> bytes:

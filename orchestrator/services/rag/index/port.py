@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.services.rag.document import Passage, Problem
+from orchestrator.domain.shelf import NO_CONTENTS, Contents
+from orchestrator.services.rag.document import Passage, Place, Problem
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """An index of another version is built anew. Raise it when terms or passages change."""
 PUBLIC: Final = ""
 """Everybody may read them."""
@@ -37,6 +38,7 @@ class FileRecord:
     access: str = PUBLIC
     """See `access.py`."""
     problem: Problem | None = None
+    contents: Contents = NO_CONTENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class Hit:
     name: str
     title: str
     text: str
+    path: str = ""
+    """Of its file, as `FileRecord`."""
+    read_at: int = 0
+    """When the file was changed, in nanoseconds."""
+    place: Place | None = None
     coverage: float = 0.0
     """0 to 1; rare words count more."""
     similarity: float = 0.0
@@ -119,6 +126,8 @@ class DocumentIndex(Protocol):
 
 
 _PROBLEM: Final = TypeAdapter(Problem)
+_PLACE: Final = TypeAdapter(Place)
+_CONTENTS: Final = TypeAdapter(Contents)
 
 
 def write_problem(problem: Problem | None) -> tuple[str, str]:
@@ -130,6 +139,33 @@ def read_problem(code: str, details: str) -> Problem | None:
     return _PROBLEM.validate_python({"code": code, "details": orjson.loads(details or "{}")}) if code else None
 
 
+def write_place(place: Place | None) -> str:
+    """As JSON, "" for none."""
+    return "" if place is None else _PLACE.dump_json(place).decode()
+
+
+def write_contents(contents: Contents) -> str:
+    return _CONTENTS.dump_json(contents, exclude_defaults=True).decode()
+
+
+def build_hit(row: Sequence[Any]) -> Hit:
+    """Of the columns `HIT`."""
+    number, name, title, text, place, path, changed = row[:7]
+    return Hit(
+        passage_id=number,
+        name=name,
+        title=title,
+        text=text,
+        place=_PLACE.validate_json(place) if place else None,
+        path=path,
+        read_at=changed,
+    )
+
+
+HIT: Final = "p.id, d.name, p.title, p.text, p.place, d.path, d.mtime_ns"
+"""Columns of passages p and documents d."""
+
+
 class SqlIndex(ABC):
     """What is asked of either database in the same words."""
 
@@ -139,12 +175,21 @@ class SqlIndex(ABC):
 
     def load_files(self) -> Mapping[str, FileRecord]:
         with self._read() as connection:
-            rows = connection.execute("SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents").fetchall()
+            rows = connection.execute(
+                "SELECT path, name, size, mtime_ns, digest, access, problem, details, contents FROM documents"
+            ).fetchall()
         return {
             path: FileRecord(
-                path=path, name=name, size=size, mtime_ns=mtime, digest=digest, access=access, problem=read_problem(problem, details)
+                path=path,
+                name=name,
+                size=size,
+                mtime_ns=mtime,
+                digest=digest,
+                access=access,
+                problem=read_problem(problem, details),
+                contents=_CONTENTS.validate_json(contents),
             )
-            for path, name, size, mtime, digest, access, problem, details in rows
+            for path, name, size, mtime, digest, access, problem, details, contents in rows
         }
 
     def is_complete(self) -> bool:

@@ -13,6 +13,7 @@ from psycopg import sql
 
 from orchestrator.services.rag.index.port import (
     FORMAT,
+    HIT,
     FileRecord,
     Hit,
     IndexChanges,
@@ -22,8 +23,11 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
     build_embedded_text,
+    build_hit,
     build_vectors,
     hash_passage,
+    write_contents,
+    write_place,
     write_problem,
 )
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
@@ -36,9 +40,10 @@ _READING_MS: Final = 8_000
 _WRITING_MS: Final = 80_000
 _TABLES: Final = (
     """CREATE TABLE documents (id bigserial PRIMARY KEY, path text NOT NULL UNIQUE, name text NOT NULL, size bigint NOT NULL,
-    mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL)""",
+    mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL,
+    contents text NOT NULL)""",
     """CREATE TABLE passages (id bigserial PRIMARY KEY, document_id bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
-    title text NOT NULL, text text NOT NULL, hash text NOT NULL, terms tsvector NOT NULL)""",
+    title text NOT NULL, text text NOT NULL, hash text NOT NULL, place text NOT NULL, terms tsvector NOT NULL)""",
     # The terms of each found passage are read once for each term of the question. They stay in the row, and its text is moved out instead:
     # reading them from elsewhere takes twice the time.
     "ALTER TABLE passages ALTER COLUMN terms SET STORAGE MAIN",
@@ -48,15 +53,15 @@ _TABLES: Final = (
     "CREATE TABLE vectors (model text NOT NULL, hash text NOT NULL, vector bytea NOT NULL, PRIMARY KEY (model, hash))",
     "CREATE TABLE facts (name text PRIMARY KEY, value bigint NOT NULL)",
 )
-_STORE_FILE: Final = """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+_STORE_FILE: Final = """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details, contents)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (path) DO UPDATE SET name = excluded.name, size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,
-    access = excluded.access, problem = excluded.problem, details = excluded.details RETURNING id"""
-_STORE_PASSAGE: Final = """INSERT INTO passages (document_id, title, text, hash, terms) VALUES
-    (%s, %s, %s, %s, setweight(to_tsvector('russian', %s), 'A') || setweight(to_tsvector('russian', %s), 'D'))"""
-_HIT: Final = "p.id, d.name, p.title, p.text FROM passages p JOIN documents d ON d.id = p.document_id"
+    access = excluded.access, problem = excluded.problem, details = excluded.details, contents = excluded.contents RETURNING id"""
+_STORE_PASSAGE: Final = """INSERT INTO passages (document_id, title, text, hash, place, terms) VALUES
+    (%s, %s, %s, %s, %s, setweight(to_tsvector('russian', %s), 'A') || setweight(to_tsvector('russian', %s), 'D'))"""
+_HIT: Final = f"{HIT} FROM passages p JOIN documents d ON d.id = p.document_id"
 _WEIGHTS: Final = "{0.4, 0.4, 0.4, 1.0}"
-_FIND: Final = """SELECT p.id, d.name, p.title, p.text FROM
+_FIND: Final = """SELECT {columns} FROM
     (SELECT id, ({ranks}) / (1 + ln(length(terms))) AS rank FROM passages
       WHERE terms @@ %s::tsquery AND {access} ORDER BY rank DESC, id LIMIT %s) best
     JOIN passages p USING (id) JOIN documents d ON d.id = p.document_id ORDER BY best.rank DESC, p.id"""
@@ -139,9 +144,8 @@ class PostgresIndex(SqlIndex):
             classes = [] if access is None else [sorted(access)]
             match = _build_match(wording.list_searched(), wording.list_prefixes())
             values = (*weighed, match, *classes, max(limit, CANDIDATES))
-            rows = connection.execute(_FIND.format(ranks=ranks, access=opened), values).fetchall()
-        hits = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
-        return wording.choose_best(hits, limit)
+            rows = connection.execute(_FIND.format(columns=HIT, ranks=ranks, access=opened), values).fetchall()
+        return wording.choose_best([build_hit(row) for row in rows], limit)
 
     def _find_wording(self, connection: _Connection, question: str) -> Wording:
         revision = _find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
@@ -160,7 +164,7 @@ class PostgresIndex(SqlIndex):
         query = f"SELECT {_HIT} WHERE p.id = ANY(%s) AND (%s OR d.access = ANY(%s))"
         with self._read() as connection:
             rows = connection.execute(query.encode(), (list(ids), access is None, sorted(access or ()))).fetchall()
-        return {row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows}
+        return {row[0]: build_hit(row) for row in rows}
 
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
         query = """SELECT DISTINCT ON (p.hash) p.hash, p.title, p.text FROM passages p
@@ -237,7 +241,16 @@ def _grow_revision(connection: _Connection) -> None:
 
 
 def _store_file(connection: _Connection, file: FileRecord) -> int:
-    values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
+    values = (
+        file.path,
+        file.name,
+        file.size,
+        file.mtime_ns,
+        file.digest,
+        file.access,
+        *write_problem(file.problem),
+        write_contents(file.contents),
+    )
     return _find_number(connection, _STORE_FILE, *values)
 
 
@@ -246,7 +259,15 @@ def _store_document(connection: _Connection, stored: StoredDocument) -> None:
     connection.execute("DELETE FROM passages WHERE document_id = %s", (document,))
     name = find_name_words(stored.file.name)
     rows = [
-        (document, one.title, one.text, hash_passage(one), " ".join(list_words(f"{one.title} {name}")), " ".join(list_words(one.text)))
+        (
+            document,
+            one.title,
+            one.text,
+            hash_passage(one),
+            write_place(one.place),
+            " ".join(list_words(f"{one.title} {name}")),
+            " ".join(list_words(one.text)),
+        )
         for one in stored.passages
     ]
     connection.cursor().executemany(_STORE_PASSAGE, rows)

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from orchestrator.services.rag.document import Passage
 from orchestrator.services.rag.index.port import (
     FORMAT,
+    HIT,
     FileRecord,
     Hit,
     IndexChanges,
@@ -24,8 +25,11 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
     build_embedded_text,
+    build_hit,
     build_vectors,
     hash_passage,
+    write_contents,
+    write_place,
     write_problem,
 )
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
@@ -197,8 +201,10 @@ def _remove_file(path: Path) -> None:
 
 _SCHEMA: Final = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, size INTEGER NOT NULL,
-  mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL, access TEXT NOT NULL, problem TEXT NOT NULL, details TEXT NOT NULL);
-CREATE TABLE passages (id INTEGER PRIMARY KEY, document_id INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL);
+  mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL, access TEXT NOT NULL, problem TEXT NOT NULL, details TEXT NOT NULL,
+  contents TEXT NOT NULL);
+CREATE TABLE passages (id INTEGER PRIMARY KEY, document_id INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL,
+  place TEXT NOT NULL);
 CREATE INDEX passages_document ON passages (document_id);
 CREATE INDEX passages_hash ON passages (hash);
 CREATE VIRTUAL TABLE terms USING fts5 (title, body, tokenize = 'ascii');
@@ -209,8 +215,8 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
 INSERT INTO facts VALUES ('revision', 1), ('complete', 0), ('last_id', 0);
 """
 _FIND: Final = """
-SELECT passages.id, documents.name, passages.title, passages.text FROM terms CROSS JOIN passages ON passages.id = terms.rowid
-CROSS JOIN documents ON documents.id = passages.document_id WHERE terms MATCH ?{filter} ORDER BY terms.rank LIMIT ?
+SELECT {columns} FROM terms CROSS JOIN passages p ON p.id = terms.rowid
+CROSS JOIN documents d ON d.id = p.document_id WHERE terms MATCH ?{filter} ORDER BY terms.rank LIMIT ?
 """
 
 
@@ -251,11 +257,10 @@ class SqliteIndex(SqlIndex):
             if not wording.terms:
                 return ()
             classes = sorted(access) if access is not None else []
-            marks = "" if access is None else f" AND documents.access IN ({','.join('?' * len(classes))})"
+            marks = "" if access is None else f" AND d.access IN ({','.join('?' * len(classes))})"
             match = build_match(wording.list_searched(), wording.list_prefixes())
-            rows = connection.execute(_FIND.format(filter=marks), (match, *classes, max(limit, CANDIDATES))).fetchall()
-        hits = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
-        return wording.choose_best(hits, limit)
+            rows = connection.execute(_FIND.format(columns=HIT, filter=marks), (match, *classes, max(limit, CANDIDATES))).fetchall()
+        return wording.choose_best([build_hit(row) for row in rows], limit)
 
     def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
         revision = find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
@@ -270,12 +275,10 @@ class SqliteIndex(SqlIndex):
         return Wording(terms, total, known)
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
-        query = "SELECT p.id, d.name, p.title, p.text, d.access FROM passages p JOIN documents d ON d.id = p.document_id WHERE p.id = ?"
+        query = f"SELECT {HIT}, d.access FROM passages p JOIN documents d ON d.id = p.document_id WHERE p.id = ?"  # noqa: S608 - constants
         with self._read() as connection:
             rows = [row for one in ids for row in connection.execute(query, (one,))]
-        return {
-            row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows if access is None or row[4] in access
-        }
+        return {row[0]: build_hit(row) for row in rows if access is None or row[-1] in access}
 
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
         query = """SELECT DISTINCT p.hash, p.title, p.text FROM passages p LEFT JOIN vectors v ON v.model = ? AND v.hash = p.hash
@@ -317,11 +320,21 @@ def _remove_passages(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _store_file(connection: sqlite3.Connection, file: FileRecord) -> int:
-    values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
+    values = (
+        file.path,
+        file.name,
+        file.size,
+        file.mtime_ns,
+        file.digest,
+        file.access,
+        *write_problem(file.problem),
+        write_contents(file.contents),
+    )
     row = connection.execute(
-        """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details, contents) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (path) DO UPDATE SET name = excluded.name, size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,
-        access = excluded.access, problem = excluded.problem, details = excluded.details RETURNING id""",
+        access = excluded.access, problem = excluded.problem, details = excluded.details,
+        contents = excluded.contents RETURNING id""",
         values,
     ).fetchone()
     return int(row[0])
@@ -333,8 +346,10 @@ def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> N
     # an id is never used again: a search that found it before must not read another passage under it
     last = find_number(connection, "UPDATE facts SET value = value + ? WHERE name = 'last_id' RETURNING value", len(stored.passages))
     passages = list(enumerate(stored.passages, last - len(stored.passages) + 1))
-    rows = [(number, document, passage.title, passage.text, hash_passage(passage)) for number, passage in passages]
-    connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
+    rows = [
+        (number, document, passage.title, passage.text, hash_passage(passage), write_place(passage.place)) for number, passage in passages
+    ]
+    connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.executemany(
         "INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)", _iterate_terms(passages, find_name_words(stored.file.name))
     )

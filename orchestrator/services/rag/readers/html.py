@@ -1,14 +1,16 @@
 """Without what a browser does not show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
 from lxml.html import HTMLParser, document_fromstring
 
+from orchestrator.domain.shelf import Contents
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
-from orchestrator.services.rag.readers.plain_text import decode_text, write_row
+from orchestrator.services.rag.readers.plain_text import decode_text
+from orchestrator.services.rag.readers.tables import Line, TableReader
 
 _DROPPED: Final = frozenset({"script", "style", "noscript", "template", "head", "svg", "object", "iframe", "button", "select"})
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
@@ -36,15 +38,30 @@ _BLOCKS: Final = frozenset(
     | {"table", "tr", "caption", "figcaption", "body"}
 )
 _CELLS: Final = frozenset({"td", "th"})
+_LARGEST_SPAN: Final = 100
+
+
+@dataclass(slots=True)
+class _Cell:
+    text: str
+    columns: int
+    rows: int
+
+
+@dataclass(slots=True)
+class _Row:
+    cells: list[_Cell] = field(default_factory=list)
+    are_names: bool = True
 
 
 @dataclass(slots=True)
 class _Page:
     text: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    header: list[str] = field(default_factory=list)
-    are_names: bool = False
+    rows: list[_Row] = field(default_factory=list)
+    depth: int = 0
+    """Of tables; what is inside of a cell is text of this cell."""
     in_cell: bool = False
+    tables: TableReader = field(default_factory=TableReader)
 
 
 def read_html(data: bytes) -> Document:
@@ -60,7 +77,8 @@ def read_html(data: bytes) -> Document:
     blocks = tuple(block for block in _walk_page(root) if block.text)
     if not title and blocks and blocks[0].kind == "heading":
         title, blocks = blocks[0].text, blocks[1:]
-    return Document(title, blocks)
+    rows = [block.text for block in blocks if block.kind == "row"]
+    return Document(title, blocks, Contents(rows=len(rows), sample=rows[0] if rows else next((one.text for one in blocks), "")))
 
 
 def _build_parser(data: bytes) -> HTMLParser:
@@ -97,11 +115,15 @@ def _is_hidden(element: etree._Element) -> bool:
 def _enter(element: etree._Element, page: _Page) -> Iterator[Block]:
     tag = str(element.tag)
     if tag == "table":
-        page.header = []
-    if tag == "tr":
-        page.cells, page.are_names = [], True
-    if tag in _CELLS:
-        page.text, page.in_cell, page.are_names = [], True, page.are_names and tag == "th"
+        page.depth += 1
+    if tag == "table" and page.depth == 1:
+        yield from _flush(page)
+        page.rows = []
+    elif tag == "tr" and page.depth == 1:
+        page.rows.append(_Row())
+    elif tag in _CELLS and page.depth == 1 and page.rows:
+        page.text, page.in_cell = [], True
+        page.rows[-1].are_names &= tag == "th"
     elif page.in_cell:
         page.text.append(" ")
     elif tag in _BLOCKS or tag in _HEADINGS:
@@ -111,15 +133,14 @@ def _enter(element: etree._Element, page: _Page) -> Iterator[Block]:
 
 def _leave(element: etree._Element, page: _Page) -> Iterator[Block]:
     tag = str(element.tag)
-    if tag in _CELLS:
-        page.cells.append(clean_text("".join(page.text)))
+    page.depth -= tag == "table"
+    if tag in _CELLS and page.in_cell and page.depth == 1:
+        page.rows[-1].cells.append(_Cell(clean_text("".join(page.text)), _read_span(element, "colspan"), _read_span(element, "rowspan")))
         page.text, page.in_cell = [], False
-    elif tag == "tr":
-        if page.are_names and page.cells:
-            page.header = page.cells
-        else:
-            yield Block("row", write_row(page.header, page.cells))
-        page.text, page.cells, page.in_cell = [], [], False
+    elif tag == "table" and page.depth == 0:
+        page.tables.names = []
+        yield from page.tables.read(_build_grid(page.rows))
+        page.text, page.rows = [], []
     elif page.in_cell:
         page.text.append(" ")
     elif tag in _HEADINGS:
@@ -127,6 +148,34 @@ def _leave(element: etree._Element, page: _Page) -> Iterator[Block]:
     elif tag in _BLOCKS:
         yield from _flush(page)
     page.text.append(element.tail or "")
+
+
+def _read_span(element: etree._Element, name: str) -> int:
+    written = element.get(name) or ""
+    return min(int(written), _LARGEST_SPAN) if written.isascii() and written.isdigit() and int(written) else 1
+
+
+def _build_grid(rows: Sequence[_Row]) -> Iterator[Line]:
+    """As a browser draws it: a cell that spans rows stands in each of them, one that spans columns in the first."""
+    below: dict[int, tuple[int, str]] = {}
+    for row in rows:
+        cells, waiting = list[str](), list(row.cells)
+        while waiting or len(cells) in below:
+            place = len(cells)
+            if place in below:
+                left, text = below[place]
+                cells.append(text)
+                if left > 1:
+                    below[place] = (left - 1, text)
+                else:
+                    del below[place]
+                continue
+            cell = waiting.pop(0)
+            for column in range(cell.columns):
+                cells.append("" if column else cell.text)
+                if cell.rows > 1:
+                    below[place + column] = (cell.rows - 1, cells[-1])
+        yield Line(cells, are_names=row.are_names and bool(row.cells), is_group=len(row.cells) == 1)
 
 
 def _flush(page: _Page, level: int = 0) -> Iterator[Block]:

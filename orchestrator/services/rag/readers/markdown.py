@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument
-from orchestrator.services.rag.readers.plain_text import decode_text, write_row
+from orchestrator.services.rag.readers.plain_text import decode_text
+from orchestrator.services.rag.readers.tables import Line, TableReader
 
 _TAG: Final = re.compile(r"<!--.*?-->|<[^>]{0,1000}>", re.DOTALL)
 _FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
@@ -19,9 +20,8 @@ _PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table")
 
 @dataclass(slots=True)
 class _Table:
-    header: list[str] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
-    in_head: bool = False
 
 
 def read_markdown(data: bytes) -> Document:
@@ -45,10 +45,11 @@ def _iterate_blocks(tokens: Sequence[Token]) -> Iterator[Block]:
             level = int(token.tag[1:])
         elif token.type == "table_open":
             table = _Table()
-        elif token.type == "table_close":
+        elif token.type == "table_close" and table is not None:
+            yield from TableReader(level=7).read(table.lines)
             table = None
         elif table is not None:
-            yield from _read_table_token(token, table)
+            _read_table_token(token, table)
         elif token.type == "inline":
             yield Block("heading" if level else "text", _join_inline(token), level or 1)
             level = 0
@@ -58,16 +59,11 @@ def _iterate_blocks(tokens: Sequence[Token]) -> Iterator[Block]:
             yield Block("text", _TAG.sub(" ", token.content))
 
 
-def _read_table_token(token: Token, table: _Table) -> Iterator[Block]:
-    if token.type == "thead_open":
-        table.in_head = True
-    elif token.type == "inline":
+def _read_table_token(token: Token, table: _Table) -> None:
+    if token.type == "inline":
         table.row.append(_join_inline(token))
     elif token.type == "tr_close":
-        if table.in_head:
-            table.header, table.in_head = table.row, False
-        else:
-            yield Block("row", write_row(table.header, table.row))
+        table.lines.append(Line(table.row, are_names=not table.lines))
         table.row = []
 
 

@@ -1,30 +1,13 @@
 """In the encodings of Russian offices."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
 from typing import Final
 
+from orchestrator.domain.shelf import Contents
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
-
-_LONGEST_CELL: Final = 2000
-
-
-def write_row(header: Sequence[str], cells: Sequence[str]) -> str:
-    """«column: value; column: value.», "" if all cells are empty."""
-    pairs = ((clean_text(name or ""), clean_text((cell or "")[:_LONGEST_CELL])) for name, cell in zip_longest(header, cells, fillvalue=""))
-    parts = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]
-    return "; ".join(parts) + "." if parts else ""
-
-
-def find_header(rows: Sequence[Sequence[str]]) -> int:
-    """The first row with the most cells of words; -1 if none looks like it."""
-    counts = [sum(bool(cell) and not any(sign.isdigit() for sign in cell) for cell in row) for row in rows]
-    most = max(counts, default=0)
-    return counts.index(most) if most > 1 else -1
-
+from orchestrator.services.rag.document import Block, Document, UnreadableDocument
 
 _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _ALLOWED_CONTROL: Final = frozenset("\t\n\r\f\v\x1a\x0b")
@@ -44,7 +27,8 @@ def read_text(data: bytes) -> Document:
     text = decode_text(data)
     if text is None:
         raise UnreadableDocument("unsupported", found="binary")
-    return Document(*_split_title(list(find_blocks(text))))
+    title, blocks = _split_title(list(find_blocks(text)))
+    return Document(title, blocks, Contents(sample=title))
 
 
 def decode_text(data: bytes, *, is_part: bool = False) -> str | None:

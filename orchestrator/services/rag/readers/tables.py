@@ -15,7 +15,7 @@ _LONGEST_HEADING: Final = 60
 _SHORT: Final = 30
 _AHEAD: Final = 40
 """Rows of a region among which those of the names are looked for."""
-_FIGURES: Final = r"[\s\d.,%₽$€+\-–—:/xх×°()]*"
+_FIGURES: Final = r"[\s\d.,%₽$€+\-–—:/x\u0445×°()]*"
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _NOTE: Final = ("*", "•", "-", "–", "—", "(")
 
@@ -26,6 +26,10 @@ class Line:
 
     cells: Sequence[str]
     place: Place | None = None
+    are_names: bool = False
+    """The file says so."""
+    is_group: bool = False
+    """Its only cell spans the table."""
 
 
 @dataclass(slots=True)
@@ -40,12 +44,14 @@ class TableReader:
     """Told by now, without names, headings and notes."""
     sample: str = ""
     """The first of them."""
+    _are_said: bool = False
+    """The file says what the names are."""
     _form: tuple[int, int, frozenset[int]] = (0, 0, frozenset())
     """First and last column of the last table, and those of figures."""
 
     def read(self, lines: Iterable[Line]) -> Iterator[Block]:
         """Each line is told once, as a row, a heading, a note or a row of names."""
-        cleaned = (Line([clean_text(cell or "") for cell in line.cells], line.place) for line in lines)
+        cleaned = (replace(line, cells=[clean_text(cell or "") for cell in line.cells]) for line in lines)
         for has_text, region in groupby(cleaned, key=lambda line: any(line.cells)):
             if has_text:
                 yield from self._read_region(list(region))
@@ -57,7 +63,8 @@ class TableReader:
             for line in lines[:start]:
                 yield _tell_note(line)
             names, used = _join_levels(lines, start)
-            if names != self.names:
+            self._are_said = lines[start].are_names
+            if names != self.names and not self._are_said:
                 yield _tell_names(names, lines[start])
             self.names, body = names, lines[start + used :]
             self._form = _describe_form(body)
@@ -80,7 +87,7 @@ class TableReader:
             cells = line.cells
             if _is_repeated(cells, self.names) or (number == 0 and _is_numbering(cells)):
                 continue
-            if _count(cells) > 1 or not is_table:
+            if _count(cells) > 1 or not is_table or (self._are_said and not line.is_group):
                 yield from self._tell_row(line)
                 continue
             (text,) = filter(None, cells)
@@ -100,13 +107,19 @@ class TableReader:
 
 def _is_card(lines: Sequence[Line]) -> bool:
     """Two columns of which the first names what stands in the second, such as requisites or questions with answers."""
+    if any(line.are_names for line in lines):
+        return False
     pairs = [[cell for cell in line.cells if cell] for line in lines]
     pairs = [pair for number, pair in enumerate(pairs) if len(pair) > 1 and pair not in pairs[:number]]
     if not pairs or max(map(len, pairs)) > 2 or any(is_value(first) for first, _ in pairs):  # noqa: PLR2004
         return False
-    named = sum(_begins_with_name(pair) for pair in pairs)
+    if all(map(_is_name, pairs[0])):
+        return False
+    named = sum(_begins_with_name(pair) for pair in pairs[1:])
     if named or any(pair[0].endswith(":") for pair in pairs):
-        return named != 1 or not _begins_with_name(pairs[0])
+        return True
+    if any(map(_is_name, pairs[0])):
+        return False
     below = pairs[1:]
     figures = sum(is_value(second) for _, second in below)
     if figures:
@@ -135,6 +148,8 @@ def find_names(lines: Sequence[Line]) -> int:
 
     Names may have figures in them («Цена с НДС 20%»), or be figures under a word that names («Товар; 10; 50; 100»).
     """
+    if (said := next((number for number, line in enumerate(lines[:-1]) if line.are_names), -1)) >= 0:
+        return said
     width = max((_count(line.cells) for line in lines), default=0)
     has_values = False
     for number, line in enumerate(lines[:_AHEAD]):
@@ -158,12 +173,21 @@ def is_value(cell: str) -> bool:
 
 @cache
 def _compile_value() -> re.Pattern[str]:
-    units = "|".join(map(re.escape, sorted(load_lexicon("documents").read_words("units"), key=len, reverse=True)))
+    units = "|".join(map(re.escape, sorted(_load_words("units"), key=len, reverse=True)))
     return re.compile(rf"{_FIGURES}\d{_FIGURES}(?:(?:{units})\.?)?(?:\s*/\s*(?:{units})\.?)?", re.IGNORECASE)
 
 
 def _begins_with_name(cells: Sequence[str]) -> bool:
-    return cells[0].casefold().strip(".: ") in load_lexicon("documents").read_words("column_names")
+    return _is_name(cells[0])
+
+
+def _is_name(cell: str) -> bool:
+    return cell.casefold().strip(".: ") in _load_words("column_names")
+
+
+@cache
+def _load_words(key: str) -> frozenset[str]:
+    return frozenset(load_lexicon("documents").read_words(key))
 
 
 def _join_levels(lines: Sequence[Line], start: int) -> tuple[list[str], int]:
@@ -186,8 +210,7 @@ def _join_levels(lines: Sequence[Line], start: int) -> tuple[list[str], int]:
 
 
 def _are_units(cells: Sequence[str]) -> bool:
-    units = load_lexicon("documents").read_words("units")
-    return all(cell.casefold().strip(".() ") in units for cell in cells if cell)
+    return all(cell.casefold().strip(".() ") in _load_words("units") for cell in cells if cell)
 
 
 def _clean_names(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from orchestrator.services.rag import parse_worker
 from orchestrator.services.rag.answering import describe_problem
 from orchestrator.services.rag.building import open_index
+from orchestrator.services.rag.document import Passage
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
 from orchestrator.workers.frames import WorkerLimits
@@ -56,14 +57,13 @@ BAD = {
     "garbage.pdf": (lambda: b"%PDF-1.7\n" + bytes(range(256)) * 20, "broken"),
     "scan.pdf": (lambda: build_pdf(" "), "no_text"),
     "locked.pdf": (lambda: encrypt_pdf(build_pdf("Secret text"), "пароль"), "password"),
-    "recursion.pdf": (build_pdf_with_recursion, "broken"),
+    "recursion.pdf": (build_pdf_with_recursion, "no_text"),
     "locked.docx": (lambda: OLE + "EncryptedPackage".encode("utf-16-le"), "password"),
     "old.doc": (lambda: OLE, "unsupported"),
-    "letter.rtf": (lambda: b"{\\rtf1 text}", "unsupported"),
     "picture.png": (lambda: b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)), "unsupported"),
-    "slides.pptx": (lambda: archive(("ppt/presentation.xml", b"<p/>")), "unsupported"),
+    "slides.pptx": (lambda: archive(("ppt/presentation.xml", b"<p/>")), "no_text"),
     "bomb.docx": (bomb, "archive_bomb"),
-    "nested.docx": (lambda: archive(("inner.zip", bomb()), ("word/document.xml", b"<x/>")), "broken"),
+    "nested.docx": (lambda: archive(("inner.zip", bomb()), ("word/document.xml", b"<x/>")), "no_text"),
     "nested.zip": (lambda: archive(("inner.zip", bomb())), "unsupported"),
     "many_parts.docx": (lambda: archive(*((f"word/{n}.xml", b"") for n in range(20_001))), "archive_bomb"),
     "cut.docx": (lambda: build_docx(("Normal", "Текст"))[:-100], "broken"),
@@ -88,7 +88,7 @@ def test_a_bad_document_is_a_problem_with_its_reason(name: str, parser: ParserPr
     assert reply.problem is not None
     assert (reply.problem.code, reply.passages) == (code, ())
     (tmp_path / "good.md").write_text("# Хороший\n\nТекст.", encoding="utf-8")
-    assert parser.parse(os.fsencode(tmp_path / "good.md")).passages == (("Хороший", "Текст."),)
+    assert parser.parse(os.fsencode(tmp_path / "good.md")).passages == (Passage("Хороший", "Текст."),)
 
 
 @pytest.mark.long
@@ -100,7 +100,7 @@ def test_what_unpacks_without_end_costs_its_reader_only(name: str, build: object
     assert reply.problem is not None
     assert reply.problem.code in {"broken", "too_much_memory", "too_slow", "too_long", "crashed", "no_text"}
     (tmp_path / "good.md").write_text("# Хороший\n\nТекст.", encoding="utf-8")
-    assert parser.parse(os.fsencode(tmp_path / "good.md")).passages == (("Хороший", "Текст."),)
+    assert parser.parse(os.fsencode(tmp_path / "good.md")).passages == (Passage("Хороший", "Текст."),)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_the_claimed_size_of_a_workbook_is_not_believed(parser: ParserProcess, t
     (tmp_path / "wide.xlsx").write_bytes(build_wide_xlsx())
     reply = parser.parse(os.fsencode(tmp_path / "wide.xlsx"))
     if reply.problem is None:
-        assert any("Начало таблицы" in text for _, text in reply.passages)
+        assert any("Начало таблицы" in passage.text for passage in reply.passages)
     else:
         assert reply.problem.code in {"too_slow", "too_long", "too_much_memory"}
 

@@ -18,7 +18,7 @@ def read(tmp_path: Path, name: str, data: bytes) -> list[tuple[str, str]]:
     (tmp_path / name).write_bytes(data)
     reply = read_document(os.fsencode(tmp_path / name), largest=10_000_000)
     assert reply.problem is None, reply.problem
-    return list(reply.passages)
+    return [(passage.title, passage.text) for passage in reply.passages]
 
 
 def test_markdown_has_headings_lists_and_tables_with_their_columns(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_markdown_has_headings_lists_and_tables_with_their_columns(tmp_path: Pat
     )
     assert read(tmp_path, "a.md", text.encode()) == [
         ("Прайс 2026", "Вводное слово тут."),
-        ("Прайс 2026 › Цены", "первый пункт второй код Артикул: КП-12; Цена: 1 200. Артикул: КП-13. Из вёрстки"),
+        ("Прайс 2026 › Цены", "первый пункт второй код\nАртикул: КП-12; Цена: 1 200.\nАртикул: КП-13.\nИз вёрстки"),
         ("Прайс 2026 › Цены › Глубже", "Конец."),
     ]
 
@@ -66,7 +66,10 @@ def test_html_shows_what_a_browser_shows(tmp_path: Path) -> None:
         "<script>нет()</script><div style='display: none'>нет</div><!-- нет --><p hidden>нет</p>"
         "<table><tr><th>Код</th><th>Цена</th></tr><tr><td><p>А-1</p></td><td>10</td></tr></table><noscript>нет</noscript><h2>Б</h2>Хвост</body></html>"
     )
-    assert read(tmp_path, "a.html", page.encode()) == [("Прайс › Цены", "Раз два. Три. Код: А-1; Цена: 10."), ("Прайс › Цены › Б", "Хвост")]
+    assert read(tmp_path, "a.html", page.encode()) == [
+        ("Прайс › Цены", "Раз два. Три.\nКод: А-1; Цена: 10."),
+        ("Прайс › Цены › Б", "Хвост"),
+    ]
     declared = page.replace("<head>", "<head><meta charset='windows-1251'>")
     assert read(tmp_path, "b.html", declared.encode("cp1251")) == read(tmp_path, "a.html", page.encode())
 
@@ -76,7 +79,9 @@ def test_word_has_styles_and_tables(tmp_path: Path) -> None:
     data = build_docx(
         ("Title", "Регламент"), ("Heading 1", "Звонки"), ("Normal", "Звонить через день."), table=[["Кто", "Когда"], ["Менеджер", "утром"]]
     )
-    assert read(tmp_path, "a.docx", data) == [("Регламент › Звонки", "Звонить через день. Кто: Менеджер; Когда: утром.")]
+    assert read(tmp_path, "a.docx", data) == [
+        ("Регламент › Звонки", "Звонить через день. Столбцы: Кто; Когда.\nКто: Менеджер; Когда: утром.")
+    ]
 
 
 def test_excel_has_sheets_and_rows_with_their_columns(tmp_path: Path) -> None:
@@ -85,7 +90,10 @@ def test_excel_has_sheets_and_rows_with_their_columns(tmp_path: Path) -> None:
         [["Прайс на год"], [], ["Артикул", "Название", "Цена"], ["КП-12", "Насос", 1200.0], ["КП-13", None, 0.5], [None, None, None]]
     )
     assert read(tmp_path, "цены.xlsx", data) == [
-        ("цены › Цены", "Прайс на год. Артикул: КП-12; Название: Насос; Цена: 1200. Артикул: КП-13; Цена: 0.5.")
+        (
+            "цены › Цены",
+            "Прайс на год.\nСтолбцы: Артикул; Название; Цена.\nАртикул: КП-12; Название: Насос; Цена: 1200.\nАртикул: КП-13; Цена: 0.5.",
+        )
     ]
 
 
