@@ -8,7 +8,7 @@ import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BufferedReader
@@ -114,6 +114,15 @@ class _Section:
     pieces: list[_Piece] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Heading:
+    level: int
+    title: str
+    piece: _Piece
+    is_used: bool = False
+    """Something stands below it."""
+
+
 def cut_passages(document: Document, name: str) -> list[Passage]:
     """`name` is the title if there is no other. Raises UnreadableDocument without text or with too much."""
     title = clean_title(document.title) or clean_title(name)
@@ -133,7 +142,8 @@ def cut_passages(document: Document, name: str) -> list[Passage]:
 
 
 def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
-    headings: list[tuple[int, str]] = []
+    """A heading with nothing below it is text, for the next one would take its place."""
+    headings: list[_Heading] = []
     section = _Section(())
     for block in blocks:
         text = clean_text(block.text)
@@ -141,13 +151,25 @@ def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
             continue
         if block.kind == "heading":
             yield section
-            headings = [heading for heading in headings if heading[0] < block.level] + [(block.level, clean_title(text))]
-            section = _Section(tuple(heading for _, heading in headings))
-        elif block.kind == "row":
+            ended = [heading for heading in headings if heading.level >= block.level]
+            headings = headings[: len(headings) - len(ended)]
+            yield _tell_unused(headings, ended)
+            headings.append(_Heading(block.level, clean_title(text), _Piece(text, block.place, is_row=False)))
+            section = _Section(tuple(heading.title for heading in headings))
+            continue
+        for heading in headings:
+            heading.is_used = True
+        if block.kind == "row":
             section.pieces.append(_Piece(text, block.place, is_row=True))
         else:
             section.pieces.extend(_Piece(sentence, block.place or _find_clause(text), is_row=False) for sentence in split_sentences(text))
     yield section
+    if any(heading.is_used for heading in headings):
+        yield _tell_unused([], headings)
+
+
+def _tell_unused(headings: Sequence["_Heading"], ended: Sequence["_Heading"]) -> _Section:
+    return _Section(tuple(heading.title for heading in headings), [heading.piece for heading in ended if not heading.is_used])
 
 
 def _find_clause(text: str) -> Place | None:

@@ -111,6 +111,8 @@ def find_heading_level(line: str) -> int:
         return 2
     if match := _NUMBERED.match(line):
         return 2 + match[1].count(".") if line[match.end() - 1].isupper() else 0
+    if line[-1].isdigit():  # a row of a table in capital letters
+        return 0
     letters = [sign for sign in line if sign.isalpha()]
     return 2 if len(letters) > _SHORTEST_HEADING and all(sign.isupper() for sign in letters) else 0
 
