@@ -129,8 +129,8 @@ def _render_part(part: ReplyPart, reply: Reply, tr: Translator, first: int) -> S
 
 def render_passage(passage: Passage) -> Spans:
     """Nothing in the quoted passage can be tapped."""
-    title = Span(passage.title, "bold", is_foreign=True)
-    return build_spans(title, "\n" if passage.title and passage.text else "", Span(passage.text, "quote", is_foreign=True))
+    lines = [Span(passage.title, "bold", is_foreign=True), Span(passage.source, is_foreign=True)]
+    return join_blocks([build_spans(line) for line in (*lines, Span(passage.text, "quote", is_foreign=True)) if line.text], "\n")
 
 
 def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:

@@ -42,8 +42,9 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
 
 
 def _render_documents(document_answer: DocumentAnswer) -> OutcomeView:
-    passages = tuple(Passage(title=mask(passage.title), text=mask(passage.text)) for passage in document_answer.passages)
-    read = [f"{number}. {passage.title}\n{passage.text}" for number, passage in enumerate(passages, start=1)]
+    found = document_answer.passages
+    passages = tuple(Passage(title=mask(one.title), text=mask(one.shown or one.text), source=mask(one.source)) for one in found)
+    read = [mask(f"{number}. {one.title} ({one.source})\n{one.text}") for number, one in enumerate(found, start=1)]
     return OutcomeView(text="\n\n".join([mask(document_answer.answer), *read]), passages=passages, prose=True)
 
 

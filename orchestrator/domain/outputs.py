@@ -56,6 +56,8 @@ class Passage(Frozen):
     kind: Literal["passage"] = "passage"
     title: str
     text: str
+    source: str = ""
+    """Where it stands: file, place and day."""
 
 
 class Table(View):

@@ -61,6 +61,12 @@ class RecordHistory(View):
 class DocumentPassage(View):
     title: str = ""
     text: str = ""
+    source: str = ""
+    """File, place and day."""
+    shown: str = ""
+    """What of the text a person is shown; "" for all of it."""
+    path: str = ""
+    """Of the document in its folder."""
 
 
 class DocumentAnswer(View):

@@ -54,7 +54,9 @@ class TextGuard:
             case Text():
                 return Text(text=strip_unknown_links(self.secrets.mask(part.text), self.hosts, locale=locale, addresses=own))
             case Passage():
-                return Passage(title=self.secrets.mask(part.title), text=self.secrets.mask(part.text))
+                return Passage(
+                    title=self.secrets.mask(part.title), text=self.secrets.mask(part.text), source=self.secrets.mask(part.source)
+                )
             case ReportPart():
                 return part.model_copy(update={"answer": ReportAnswer.model_validate(self._mask_nested(part.answer.to_json()))})
             case SheetPart():

@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Final
 
 import httpx
@@ -107,6 +108,7 @@ def _quote(content: bytes) -> str:
 
 
 SERVICE: Final = "rag"
+_LONGEST_SOURCE: Final = 400
 MOST_TEXT: Final = 2_000
 """Characters taken over of a passage."""
 
@@ -115,6 +117,10 @@ class _Found(BaseModel):
     answer: str
     chunk_title_list: list[str]
     chunk_texts: list[str]
+    sources: list[str] = Field(default_factory=list)
+    shown_texts: list[str] = Field(default_factory=list)
+    document_paths: list[str] = Field(default_factory=list)
+    """Of a service that tells them, one for each chunk."""
     answered_by: str = Field("", max_length=200)
     model: str = Field("", max_length=200)
 
@@ -137,6 +143,10 @@ class DocumentClient:
             reply = _Found.model_validate(body)
         except ValidationError:  # its text quotes the answer
             raise ServiceFailed("the answer has another form") from None
-        pairs = zip(reply.chunk_title_list, reply.chunk_texts, strict=False)
-        passages = [DocumentPassage(title=title, text=text[:MOST_TEXT]) for title, text in pairs if title or text]
+        parts = zip_longest(reply.chunk_title_list, reply.chunk_texts, reply.sources, reply.shown_texts, reply.document_paths, fillvalue="")
+        passages = [
+            DocumentPassage(title=title, text=text[:MOST_TEXT], source=source[:_LONGEST_SOURCE], shown=shown[:MOST_TEXT], path=path)
+            for title, text, source, shown, path in parts
+            if title or text
+        ]
         return DocumentAnswer(answer=reply.answer, passages=passages, answered_by=reply.answered_by, model=reply.model)

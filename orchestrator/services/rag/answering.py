@@ -7,7 +7,8 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
@@ -49,6 +50,22 @@ def describe_access(problem: AccessProblem, locale: Locale) -> str:
     return load_lexicon("documents").read_text("access_problems", problem.code, locale).format(**details)
 
 
+def describe_source(hit: Hit, locale: Locale) -> str:
+    """«price.xlsx, лист «Прайс», строки 12–14, от 28.11.2026»."""
+    place, words = hit.place, load_lexicon("documents")
+    parts = [hit.name]
+    if place is not None and place.part in {"sheet", "clause"} and place.name:
+        parts.append(words.read_text("places", place.part, locale).format(name=place.name))
+    if place is not None and place.first:
+        what = "row" if place.part == "sheet" else place.part
+        number = str(place.first) if place.last <= place.first else f"{place.first}–{place.last}"
+        parts.append(words.read_text("places", what if place.last <= place.first else f"{what}s", locale).format(number=number))
+    if hit.read_at:
+        day = datetime.fromtimestamp(hit.read_at / 1e9, tz=UTC)
+        parts.append(words.read_text("places", "day", locale).format(day=f"{day:%d.%m.%Y}"))
+    return ", ".join(parts)
+
+
 AnsweredBy = Literal["model", "passages", "nothing"]
 FindModels = Callable[[str], Models]
 """By the person's name, "" for nobody: the cost is counted to them."""
@@ -86,14 +103,27 @@ class AnswerWriter:
         except OSError:
             raise SettingsError(f"{_PROMPT.name} is missing; copy the data folder of this version") from None
 
-    async def write(self, question: str, hits: Sequence[Hit], asked_by: str, *, is_fitting: bool) -> WrittenAnswer:
-        """`is_fitting`: the passages may be shown as the answer."""
+    async def write(
+        self, question: str, hits: Sequence[Hit], asked_by: str, *, is_fitting: bool, unknown: Sequence[str] = ()
+    ) -> WrittenAnswer:
+        """`is_fitting`: the passages may be shown as the answer. Codes that stand nowhere are said to be `unknown` before all else."""
+        answer = await self._write(question, hits, asked_by, is_fitting=is_fitting and not unknown)
+        if not unknown:
+            return answer
+        told = say("unknown", find_locale(question)).format(codes=", ".join(map(clean_title, unknown)))
+        if answer.answered_by == "nothing":
+            return replace(answer, text=told, plain=told)
+        return replace(answer, text=f"{told}\n{answer.text}", plain=f"{told}\n{answer.plain or answer.text}")
+
+    async def _write(self, question: str, hits: Sequence[Hit], asked_by: str, *, is_fitting: bool) -> WrittenAnswer:
         if not hits:
             return self._write_nothing(question)
         if self._find_models is not None:
             answer = await self._ask(question, hits, self._find_models(asked_by))
-            if answer is not None:
+            if answer is not None and (answer.answered_by == "model" or not is_fitting):
                 return answer
+            if answer is not None:  # passages that have the question's words are not hidden behind «the documents do not say this»
+                return _write_passages(question, hits, "near", answer.model)
         return _write_passages(question, hits) if is_fitting else self._write_nothing(question)
 
     @staticmethod
@@ -148,10 +178,10 @@ class AnswerWriter:
         return WrittenAnswer(text=f"{plain}\n{sources}", answered_by="model", model=model, plain=plain)
 
 
-def _write_passages(question: str, hits: Sequence[Hit]) -> WrittenAnswer:
-    passages = "\n\n".join(f"{hit.title}\n{hit.text}" for hit in hits)
-    opening = say("passages", find_locale(question))
-    return WrittenAnswer(text=f"{opening}\n\n{passages}", answered_by="passages", plain=opening)
+def _write_passages(question: str, hits: Sequence[Hit], opening_key: str = "passages", model: str = "") -> WrittenAnswer:
+    passages = "\n\n".join(f"{hit.title}\n{hit.shown or hit.text}" for hit in hits)
+    opening = say(opening_key, find_locale(question))
+    return WrittenAnswer(text=f"{opening}\n\n{passages}", answered_by="passages", plain=opening, model=model)
 
 
 def _defuse(text: str) -> str:

@@ -31,6 +31,10 @@ _LENGTH_SHARE: Final = 0.5
 """k and b of BM25."""
 _TITLE: Final = 2.5
 """A word of the title counts so often."""
+_LEAST_ROWS: Final = 3
+_MOST_ROWS: Final = 5
+_NEARLY: Final = 0.9
+"""Of the part of the question that the best row covers."""
 _COVERING: Final = 0.5
 """How much more a passage with all words counts."""
 
@@ -91,7 +95,17 @@ class Wording:
         usual = sum(passage.length for passage in passages) / len(passages) if passages else 1.0
         scored = [self._score(passage, usual) for passage in passages]
         order = sorted(range(len(scored)), key=lambda place: -scored[place][0])[:limit]
-        return [replace(passages[place].hit, coverage=scored[place][1]) for place in order]
+        return [replace(passages[place].hit, coverage=scored[place][1], shown=self._choose_rows(passages[place].hit)) for place in order]
+
+    def _choose_rows(self, hit: Hit) -> str:
+        """The best ones with those that fit nearly as well; "" where all of the text is shown."""
+        rows = hit.text.split("\n")
+        if len(rows) < _LEAST_ROWS:
+            return ""
+        scores = [self._score(_read_passage(replace(hit, title="", name="", text=row)), 1.0)[1] for row in rows]
+        best = max(scores)
+        chosen = [row for row, score in zip(rows, scores, strict=True) if score >= _NEARLY * best]
+        return "\n".join(chosen) if best and len(chosen) <= _MOST_ROWS else ""
 
     def _score(self, passage: _Passage, usual: float) -> tuple[float, float]:
         """(how well it fits, part of the question's weight covered); unknown words count, too."""

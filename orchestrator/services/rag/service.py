@@ -12,10 +12,11 @@ from typing import Final, Literal, Self
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.models import Models
 from orchestrator.services.rag.access import AccessProblem, select_classes
-from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels
+from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels, describe_source, find_locale
 from orchestrator.services.rag.folder import FolderUnavailable
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, Hit
 from orchestrator.services.rag.library import Library, Refreshed
+from orchestrator.services.rag.stems import find_written_codes
 from orchestrator.services.rag.vectors import PassageEmbedder
 
 _CANDIDATES: Final = 40
@@ -99,6 +100,11 @@ class Answer:
     texts: Sequence[str] = ()
     names: Sequence[str] = ()
     """One for each passage."""
+    sources: Sequence[str] = ()
+    """File, place and day of each passage, for people."""
+    shown: Sequence[str] = ()
+    """Of each passage what answers the question: rows of a table."""
+    paths: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,8 @@ class _Words:
     top_k: int
     access: frozenset[str]
     hits: Sequence[Hit]
+    unknown: Sequence[str] = ()
+    """Codes of the question, as written, that stand nowhere."""
 
 
 @dataclass(kw_only=True)
@@ -250,8 +258,11 @@ class RagService:
         words = await asyncio.to_thread(self._search_words, question, top_k if top_k is not None else self.default_top_k, roles)
         passage_count = words.top_k
         retrieval = await self._retriever.add_nearest(words.hits, question, words.access, passage_count)
-        written_answer = await self._writer.write(question, retrieval.hits, asked_by, is_fitting=retrieval.is_fitting)
-        hits = retrieval.hits if retrieval.is_fitting or written_answer.answered_by == "model" else ()
+        written_answer = await self._writer.write(
+            question, retrieval.hits, asked_by, is_fitting=retrieval.is_fitting, unknown=words.unknown
+        )
+        hits = retrieval.hits if written_answer.answered_by != "nothing" else ()
+        locale = find_locale(question)
         return Answer(
             question=question,
             top_k=passage_count,
@@ -262,6 +273,9 @@ class RagService:
             titles=[hit.title for hit in hits],
             texts=[hit.text for hit in hits],
             names=[hit.name for hit in hits],
+            sources=[describe_source(hit, locale) for hit in hits],
+            shown=[hit.shown or hit.text for hit in hits],
+            paths=[hit.path for hit in hits],
         )
 
     def _search_words(self, question: str, top_k: int, roles: Iterable[str]) -> _Words:
@@ -269,7 +283,10 @@ class RagService:
         contents = self._load_contents()
         passage_count = min(max(top_k, 1), MOST_TOP_K, max(contents.passages, 1))
         access = select_classes(contents.classes, roles)
-        return _Words(top_k=passage_count, access=access, hits=self._retriever.search_words(question, access, passage_count))
+        codes = find_written_codes(question)
+        missing = self.library.index.list_missing(list(codes), access) if codes else ()
+        hits = self._retriever.search_words(question, access, passage_count)
+        return _Words(top_k=passage_count, access=access, hits=hits, unknown=[codes[term] for term in missing])
 
     async def describe(self) -> Overview:
         contents = await asyncio.to_thread(self._load_contents)

@@ -11,6 +11,7 @@ from orchestrator.language.text import PLAIN_YE, YO
 
 _GROUPED: Final = re.compile(r"(?<![\d\w])(\d{1,3})((?:[ \u00a0\u202f]\d{3})+)(?![\d\w])")
 _CODE: Final = re.compile(r"\b[^\W\d_]{1,6}[-/ \u2010-\u2014]?\d[\w]*(?:[-/.\u2010-\u2014][\w]+)*|\b\d+[-/]?[^\W\d_]{1,4}\d*(?:-\w+)*\b")
+_ARTICLE: Final = re.compile(r"\b[^\W\d_]{1,6}(?:[-/\u2010-\u2014]\d|\d{2})\w*(?:[-/.\u2010-\u2014]\w+)*")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _DIGIT: Final = re.compile(r"\d")
 _NOT_PLAIN: Final = re.compile(r"[\W_]+")
@@ -84,6 +85,12 @@ def _find_codes(plain: str) -> list[str]:
     """Letters and digits together, such as an article's."""
     codes = (_NOT_PLAIN.sub("", found) for found in _CODE.findall(plain))
     return [code.translate(_load_lookalikes())[:_LONGEST] for code in codes if not code.isdigit() and not code.isalpha()]
+
+
+def find_written_codes(text: str) -> dict[str, str]:
+    """Codes of articles as terms, with how they are written; «от 5» and «10 шт» are none."""
+    codes = {found: _NOT_PLAIN.sub("", found.lower()).translate(_load_lookalikes())[:_LONGEST] for found in _ARTICLE.findall(text)}
+    return {term: written for written, term in codes.items()}
 
 
 def stem_word(word: str) -> str:

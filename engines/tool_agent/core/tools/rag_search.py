@@ -1,6 +1,7 @@
 """The tool that answers from the company's documents, through the RAG service (S001-47 … 50, 58 … 67)."""
 
 import logging
+from itertools import zip_longest
 
 from pydantic import BaseModel, Field
 
@@ -20,6 +21,8 @@ class Found(BaseModel):
     answer: str
     chunk_title_list: list[str]
     chunk_texts: list[str]
+    sources: list[str] = Field(default_factory=list)
+    shown_texts: list[str] = Field(default_factory=list)
     plain_answer: str = ""
     """Without titles and passages, for doors that show passages themselves; a service need not give it."""
 
@@ -33,10 +36,9 @@ async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAns
     fault = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
     if not isinstance(fault, Found):
         return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=fault)
-    passages = tuple(
-        Passage(title=title, text=text) for title, text in zip(fault.chunk_title_list, fault.chunk_texts, strict=False) if title or text
-    )
-    chunks = "".join(f"\n{number}. {passage.title}\n{passage.text}" for number, passage in enumerate(passages, start=1))
+    parts = list(zip_longest(fault.chunk_title_list, fault.chunk_texts, fault.sources, fault.shown_texts, fillvalue=""))
+    passages = tuple(Passage(title=title, text=shown or text, source=source) for title, text, source, shown in parts if title or text)
+    chunks = "".join(f"\n{number}. {title}\n{text}" for number, (title, text, *_) in enumerate(parts, start=1) if title or text)
     ports.note(logging.DEBUG, f"rag_chunks_message: {chunks or 'none'}")
     return ToolAnswer(
         messages=(

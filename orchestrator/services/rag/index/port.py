@@ -73,6 +73,8 @@ class Hit:
     place: Place | None = None
     coverage: float = 0.0
     """0 to 1; rare words count more."""
+    shown: str = ""
+    """The rows of a table that the question's words choose; "" for all of the text."""
     similarity: float = 0.0
     """0 if vectors were not compared."""
 
@@ -105,6 +107,9 @@ class DocumentIndex(Protocol):
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
         """Best first. `access`: classes that may be seen; None means all."""
+
+    def list_missing(self, terms: Sequence[str], access: AbstractSet[str] | None) -> Sequence[str]:
+        """Those that stand in no passage that may be seen."""
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
         """Without those that are gone or may not be seen."""

@@ -160,6 +160,12 @@ class PostgresIndex(SqlIndex):
                 known[term] = _find_number(connection, "SELECT count(*) FROM passages WHERE terms @@ %s::tsquery", _quote(term))
         return Wording(terms, total, known)
 
+    def list_missing(self, terms: Sequence[str], access: AbstractSet[str] | None) -> Sequence[str]:
+        query = """SELECT count(*) FROM (SELECT 1 FROM passages p JOIN documents d ON d.id = p.document_id
+          WHERE p.terms @@ %s::tsquery AND (%s OR d.access = ANY(%s)) LIMIT 1) found"""
+        with self._read() as connection:
+            return [term for term in terms if not _find_number(connection, query, _quote(term), access is None, sorted(access or ()))]
+
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
         query = f"SELECT {_HIT} WHERE p.id = ANY(%s) AND (%s OR d.access = ANY(%s))"
         with self._read() as connection:
@@ -216,7 +222,7 @@ def _build_match(terms: Sequence[str], prefixes: Sequence[str]) -> str:
     return " | ".join([*map(_quote, terms), *(f"{_quote(prefix)}:*" for prefix in prefixes if prefix)])
 
 
-def _find_number(connection: _Connection, query: str, *values: str | int) -> int:
+def _find_number(connection: _Connection, query: str, *values: str | int | Sequence[str]) -> int:
     row = connection.execute(query.encode(), values).fetchone()
     return int(row[0]) if row is not None else 0
 

@@ -274,6 +274,14 @@ class SqliteIndex(SqlIndex):
                 known[term] = find_number(connection, "SELECT doc FROM term_counts WHERE term = ?", term)
         return Wording(terms, total, known)
 
+    def list_missing(self, terms: Sequence[str], access: AbstractSet[str] | None) -> Sequence[str]:
+        classes = sorted(access) if access is not None else []
+        seen = "" if access is None else f" AND d.access IN ({','.join('?' * len(classes))})"
+        query = f"""SELECT count(*) FROM (SELECT 1 FROM terms CROSS JOIN passages p ON p.id = terms.rowid
+          CROSS JOIN documents d ON d.id = p.document_id WHERE terms MATCH ?{seen} LIMIT 1)"""  # noqa: S608 - constants and marks
+        with self._read() as connection:
+            return [term for term in terms if not find_number(connection, query, build_match([term]), *classes)]
+
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
         query = f"SELECT {HIT}, d.access FROM passages p JOIN documents d ON d.id = p.document_id WHERE p.id = ?"  # noqa: S608 - constants
         with self._read() as connection:

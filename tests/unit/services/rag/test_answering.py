@@ -44,14 +44,41 @@ async def test_each_request_has_a_marker_of_its_own(tmp_path: Path) -> None:
     assert len({str(request.messages[0]["content"]) for request in models.requests}) == 2
 
 
-async def test_the_model_may_say_that_the_documents_do_not_tell(tmp_path: Path) -> None:
-    """The sentence is ours, in the language of the question."""
+async def test_what_the_model_does_not_find_is_shown_with_what_comes_nearest(tmp_path: Path) -> None:
+    """The sentence is ours, in the language of the question; no passage that has its words stands below «the documents do not say this»."""
     write_files(tmp_path / "docs", {"calls.md": CALLS, "en.md": "# Calls\n\nCall back in two days."})
     models = FakeModels(["NOT_IN_DOCUMENTS", "NOT_IN_DOCUMENTS."])
     async with run_rag(build_service(tmp_path, models)) as rag:
         russian, english = await rag.ask("кто звонит после КП?"), await rag.ask("who calls back?")
-    assert (russian["answer"], russian["answered_by"]) == ("В документах этого нет.", "nothing")
-    assert (english["answer"], english["answered_by"]) == ("The documents do not say this.", "nothing")
+    assert russian["answer"].startswith("Прямого ответа в документах не вижу. Ближе всего вот это.")
+    assert english["answer"].startswith("I see no direct answer in the documents. This comes nearest.")
+    assert (russian["answered_by"], bool(russian["chunk_texts"])) == ("passages", True)
+
+
+PRICES = "# Прайс\n\n| Артикул | Цена |\n|---|---|\n" + "".join(f"| КВ-{number} | {number} ₽ |\n" for number in range(100, 120))
+
+
+async def test_of_a_table_only_the_rows_that_were_asked_for_are_shown(tmp_path: Path) -> None:
+    """Whoever answers gets the whole passage; each source names file, place and day."""
+    write_files(tmp_path / "docs", {"price.csv": "Артикул;Цена\n" + "".join(f"КВ-{number};{number} ₽\n" for number in range(100, 120))})
+    async with run_rag(build_service(tmp_path)) as rag:
+        reply = await rag.ask("сколько стоит КВ-117")
+    assert reply["shown_texts"][0] == "Артикул: КВ-117; Цена: 117 ₽."
+    assert "КВ-104" in reply["chunk_texts"][0]
+    assert reply["sources"][0].startswith("price.csv, строки 1–21, файл от ")
+    assert reply["document_paths"][0] == "price.csv"
+
+
+async def test_a_code_that_stands_in_no_document_is_said_to_be_unknown(tmp_path: Path) -> None:
+    """Before anything else, whatever a model makes of similar ones; nothing similar is shown as the answer."""
+    write_files(tmp_path / "docs", {"price.md": PRICES})
+    async with run_rag(build_service(tmp_path)) as rag:
+        reply = await rag.ask("сколько стоит вентилятор КВ-999")
+        known = await rag.ask("сколько стоит вентилятор кв-117 от 5 шт")
+    assert (reply["answer"], reply["chunk_texts"]) == ("В документах нет такого: КВ-999.", [])
+    assert "нет такого" not in known["answer"]
+    async with run_rag(build_service(tmp_path, FakeModels(["Цена КВ-100 — 100 ₽ [1]."]))) as rag:
+        assert (await rag.ask("цена КВ-999"))["answer"].startswith("В документах нет такого: КВ-999.\nЦена КВ-100")
 
 
 @pytest.mark.req("S001-X8")
