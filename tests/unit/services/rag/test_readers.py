@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument
-from orchestrator.services.rag.parse_worker import LONGEST, cut_passages, read_document, split_long, split_sentences
+from orchestrator.services.rag.parse_worker import read_document
+from orchestrator.services.rag.passages import LONGEST, cut_passages, split_long, split_sentences
 from orchestrator.services.rag.readers.plain_text import decode_text
 from orchestrator.services.rag.stems import find_question_terms, find_terms
 from tests.unit.services.rag.documents_kit import build_docx, build_pdf, build_xlsx
