@@ -116,6 +116,8 @@ class Method(BaseModel):
     required: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     """Further top-level parameters; "*" means any. One not named anywhere in the row is unknown."""
+    kept: dict[str, str] = Field(default_factory=dict)
+    """Parameters that the portal needs although the record says them, under these names: the gate fills them in."""
     stands_for: dict[str, str] = Field(default_factory=dict)
     """Parameters that the record stores under another name: updateDeadline's `value` is its DEADLINE."""
     forced: dict[str, int | str] = Field(default_factory=dict)
@@ -144,7 +146,7 @@ class Method(BaseModel):
 
     @cached_property
     def param_names(self) -> Mapping[str, str]:
-        paths = [*self.required, *self.target, self.fields_at, self.target_entity.removeprefix("@"), *self.forced, *self.params]
+        paths = [*self.required, *self.target, self.fields_at, self.target_entity.removeprefix("@"), *self.forced, *self.kept, *self.params]
         if self.target_entity and not self.target_entity.startswith("@"):
             paths.remove(self.target_entity)
         if self.owner == "filter":

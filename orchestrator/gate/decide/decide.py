@@ -29,6 +29,7 @@ from orchestrator.gate.decide.bulk_limits import list_exceeded_limits
 from orchestrator.gate.decide.calendar_sections import add_sections
 from orchestrator.gate.decide.call_partners import add_call_partners, collect_partner_reasons
 from orchestrator.gate.decide.discounts import find_discount_problem, price_discount
+from orchestrator.gate.decide.kept_places import add_kept_places
 from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.decide.own_fields import collect_own_field_reasons, settle_own_values
 from orchestrator.gate.decide.signatures import sign_texts
@@ -346,7 +347,9 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return call, reword_refusal(verdict, call, effect.provenance, facts)
     text = effect.provenance.person_text
     try:
-        fine = merge_multifields(add_call_partners(add_sections(open_lists(call, facts, actor), facts), facts, text), facts)
+        fine = merge_multifields(
+            add_call_partners(add_sections(open_lists(add_kept_places(call, facts), facts, actor), facts), facts, text), facts
+        )
         fine = fine if effect.proposed_by == "undo" else price_discount(fine, facts)
         fine = settle_own_values(fine, facts, text, actor.time_zone)
         fine = fine if effect.proposed_by == "undo" else sign_texts(fine, facts, actor)

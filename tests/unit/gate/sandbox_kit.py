@@ -12,6 +12,7 @@ import httpx
 
 from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.sessions.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
@@ -74,11 +75,14 @@ class Desk:
 
     async def approve(self, pending: Outcome | Pending) -> Outcome:
         """What comes of a yes."""
-        entry = self.card(pending)
-        given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
-        decided = await self.world.gate.decide_card(given, mode="full", ledger=self.session)
+        decided = await self.decide(self.card(pending))
         assert decided.outcome is not None, decided
         return decided.outcome
+
+    async def decide(self, entry: Card) -> DecisionResult:
+        """A yes, and what it leads to: also another card."""
+        given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
+        return await self.world.gate.decide_card(given, mode="full", ledger=self.session)
 
     async def done(self, method: str, params: dict[str, Any]) -> Outcome:
         """What comes of a wish, approved where it asks."""
