@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from bitrix.catalogue.names import LINKS, to_field_key
+from state.model.card import Card
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
@@ -60,6 +61,7 @@ CURRENT: Final = {
     "company": "current_company_id",
     "task": "current_task_id",
 }
+_SPOKEN_OF: Final = frozenset({*CURRENT, "activity", "item"})
 _PROSE: Final = "gate-taint-prose"
 """Free text of others was read in the turn."""
 
@@ -99,6 +101,26 @@ def list_numbers_in_hand(state: SessionState) -> frozenset[str]:
     return frozenset(numbers)
 
 
+def list_approved_records(state: SessionState, by: str) -> frozenset[str]:
+    """What the person `by` has asked for and approved since the message before: the record that the card named, or made.
+
+    Also the record on which a changed activity stands, which the gate has read and the card has named. Not what was proposed after free
+    text of others, nor several at once.
+    """
+    since = next(iter(_list_message_times(state)), "")
+    cards = (
+        (item for item in state.agent.confirmations.values() if item.status == "executed" and item.executed_at >= since) if since else ()
+    )
+    own = [card for card in cards if by and card.requested_by == card.approved_by == by and not _is_of_others(card)]
+    named = (value for card in own for value in (card.preview.get("record"), card.preview.get("place"), card.created))
+    return frozenset(target for value in named if (target := str(value or "")).partition(":")[0] in _SPOKEN_OF)
+
+
+def _is_of_others(card: Card) -> bool:
+    is_tainted = bool(card.provenance.get("prose") or card.provenance.get("pasted"))
+    return is_tainted or bool(card.preview.get("items")) or any(_is_about_prose(reason) for reason in card.reasons)
+
+
 def _is_about_prose(reason: JsonObject) -> bool:
     """In a batch, the command's own reason stands inside."""
     args = reason.get("args")
@@ -117,11 +139,13 @@ def _collect_numbers(value: object, numbers: set[str]) -> None:
             _collect_numbers(item, numbers)
 
 
+def _list_message_times(state: SessionState) -> list[str]:
+    return [line.ts for line in state.history if line.role == "user"][-2:]
+
+
 def _list_changes(state: SessionState) -> list[list[JsonObject]]:
     """Since the last message, and since the one before it."""
-    if not state.agent.done:
-        return []
-    message_times = [line.ts for line in state.history if line.role == "user"][-2:]
+    message_times = _list_message_times(state) if state.agent.done else []
     if not message_times:
         return []
     oldest = min(message_times)  # compared first: all that was ever done in the conversation is looked through several times a turn

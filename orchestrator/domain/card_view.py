@@ -68,6 +68,8 @@ class PreviewPart(View):
     id: int | str | None = None
     record: str = ""
     """Such as "deal:481"; "" if there is none."""
+    place: str = ""
+    """The record on which a changed activity stands, named on the card."""
     title: str = ""
     url: str = ""
     made_url: str = ""

@@ -11,7 +11,7 @@ from engines.crm_agent.core.message_orders import read_message
 from engines.crm_agent.core.observations import ObservationLine
 from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import OutcomeView, Unresolved
-from orchestrator.directory.current_records import list_current, list_numbers_in_hand
+from orchestrator.directory.current_records import list_approved_records, list_current, list_numbers_in_hand
 from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
 from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
@@ -197,7 +197,7 @@ class TurnWork:
 def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
     """`by` is the person's key.
 
-    Trusted records in hand are targets, too: people speak of these without names, "not 500 but 550".
+    Trusted records in hand are targets, too, and what the person has just approved: people speak of these without names, "not 500 but 550".
     """
     text = turn.choice.question.text if turn.choice else turn.text
     lines = [line for line in state.history if line.turn_id != turn.turn_id]
@@ -217,6 +217,7 @@ def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
     for number in _NUMBER.findall(f"{text.strip().partition(chr(10))[0]} {turn.cited}"):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
+    work.targets |= list_approved_records(state, by)
     work.targets |= {target for kind, number in list_current(state).items() if (target := f"{kind}:{number}") in trusted}
     if trusted and (in_hand := list_numbers_in_hand(state)):
         work.targets |= {target for target in trusted if target[target.rfind(":") + 1 :] in in_hand}

@@ -75,6 +75,8 @@ def _select_shown_fields(call: Call, record: JsonObject | None, entity: Entity |
         names |= {_CONTEXT_FIELDS[key] for name in names if (key := to_field_key(name, entity.name)) in _CONTEXT_FIELDS}
     if entity is not None and entity.name == PRODUCT_ROW:  # its card shows the whole row
         names |= {*(name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}), *(entity.part_of or ())}
+    if entity is not None and entity.name == call.entity == "activity":  # its card names the record on which it stands
+        names |= {*(entity.part_of or ())}
     if call.spec.verb != "update":
         names |= set(_ALWAYS_SHOWN)
     if call.spec.verb == "delete":

@@ -163,6 +163,14 @@ class Whole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Place:
+    """On which record an activity stands, as the portal says, and its present fields."""
+
+    target: Target
+    record: JsonObject
+
+
+@dataclass(frozen=True, kw_only=True)
 class CallPartner:
     """With whom a call or meeting may have been; `entry` is one of COMMUNICATIONS."""
 
@@ -227,6 +235,8 @@ class Facts:
     """Why the performer could not read `images`."""
     wholes: Mapping[Target, Whole] = field(default_factory=dict)
     """For calls of owner `part` or `author`; an unknown one is missing."""
+    places: Mapping[Target, Place] = field(default_factory=dict)
+    """Of activities that a change leaves where they stand, if the requester may see that record."""
     own_parts: frozenset[Target] = frozenset()
     """Parts that the requester wrote."""
     undone: frozenset[Target] = frozenset()

@@ -27,7 +27,7 @@ from orchestrator.gate.decide.addressees import load_addressees
 from orchestrator.gate.decide.calendar_sections import load_sections
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers, load_staff
-from orchestrator.gate.decide.part_owners import load_wholes
+from orchestrator.gate.decide.part_owners import load_places, load_wholes
 from orchestrator.gate.decide.signatures import load_sender
 from orchestrator.language.person_mentions import is_of_namesakes
 from orchestrator.language.title_matching import is_mentioned
@@ -59,6 +59,7 @@ async def fetch_facts(
         parts=await _load_parts(call, deps.records),
         first_stages=await _load_first_stages(call, deps.records),
         wholes=wholes,
+        places={} if call.commands or made or is_part else await load_places(call, records, actor, deps),
         call_partners=await load_call_partners(call, records, actor, deps),
         addressees=await load_addressees(call, records, actor, deps),
         sections=await load_sections(call, deps),

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
+from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, is_same_person
-from orchestrator.gate.call.effect import Call, Target, Whole
+from orchestrator.gate.call.effect import Call, Place, Target, Whole
 from orchestrator.gate.call.fields import find_value, has_field
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
@@ -19,6 +20,8 @@ from state.stored import JsonObject
 OF_PARTS: Final = frozenset({"part", "author"})
 """Values of `Method.owner` for methods about parts."""
 _AUTHOR: Final = "AUTHOR_ID"
+_ACTIVITY: Final = "activity"
+_CHANGES: Final = frozenset({"update", "delete"})
 
 
 async def load_wholes(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps) -> Mapping[Target, Whole]:
@@ -30,6 +33,23 @@ async def load_wholes(call: Call, records: Mapping[Target, JsonObject | None], a
     read = await deps.records.load_records(list(dict.fromkeys(wholes.values()))) if wholes else {}
     kinds = find_definitions(*{whole[0] for whole in wholes.values()}, catalogue=deps.catalogue)
     return {part: Whole(target=whole, is_visible=may_touch(actor, kinds.get(whole[0]), read[whole])) for part, whole in wholes.items()}
+
+
+async def load_places(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps) -> Mapping[Target, Place]:
+    """Empty if the portal cannot say it: the card then names no place."""
+    changes = [leaf for leaf in call.leaves if leaf.spec.verb in _CHANGES and leaf.entity == _ACTIVITY]
+    activities = dict.fromkeys(target for leaf in changes for target in leaf.targets if target[0] == _ACTIVITY)
+    places = {one: place for one in activities if (place := _find_kept_whole(one, records.get(one), call, deps.catalogue)) is not None}
+    try:
+        read = await deps.records.load_records(list(dict.fromkeys(places.values()))) if places else {}
+    except BitrixError:
+        return {}
+    kinds = find_definitions(*{place[0] for place in places.values()}, catalogue=deps.catalogue)
+    return {
+        one: Place(target=place, record=record)
+        for one, place in places.items()
+        if (record := read[place]) is not None and may_touch(actor, kinds.get(place[0]), record)
+    }
 
 
 def _find_kept_whole(part: Target, row: JsonObject | None, call: Call, catalogue: Catalogue) -> Target | None:

@@ -45,7 +45,7 @@ from orchestrator.gate.preview.made_records import name_made_records
 from orchestrator.gate.preview.notified_lines import build_notified_lines, build_sender_lines
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.query_lines import build_query_lines
-from orchestrator.gate.preview.record_titles import find_title, name_target_once
+from orchestrator.gate.preview.record_titles import build_place_lines, find_title, name_target_once
 from orchestrator.gate.preview.row_totals import fold_totals
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
@@ -138,9 +138,12 @@ async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, 
             *await _build_kind_lines(call, reader),
             *await build_sender_lines(call, facts, reader),
             *name_target_once(call, await _build_lines(call, facts, reader), title, reader.locale),
+            *await build_place_lines(call, facts, reader),
             *await build_notified_lines(call, reader),
         ],
     }
+    if (place := facts.places.get(target) if target else None) is not None:
+        part["place"] = f"{place.target[0]}:{place.target[1]}"
     if call.spec.verb == "add" and about and not target:
         part["made_url"] = _build_future_url(about, reader)
     return part

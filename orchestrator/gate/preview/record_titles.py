@@ -16,7 +16,7 @@ from orchestrator.gate.call.held_parts import find_part
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.preview.call_params import find_subject, find_words, is_about_calendar
-from orchestrator.gate.preview.format_params import find_read_name
+from orchestrator.gate.preview.format_params import find_kind_name, find_read_name
 from orchestrator.gate.preview.format_values import MADE_BY, NAMED_BY, Reader
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, quote
@@ -29,6 +29,7 @@ _PAYEE: Final = 160
 _BANK: Final = "bankdetail"
 _WHOSE_UNKNOWN: Final = load_lexicon("card_fields").read_titles("whose_unknown")
 _PEOPLE: Final = frozenset({"contact", "user"})
+_PLACE: Final = "OWNER_ID"
 _TITLES: Final = ("TITLE", "SUBJECT", "PRODUCT_NAME", "COMMENT")
 
 
@@ -45,6 +46,17 @@ def name_target_once(call: Call, lines: Sequence[PreviewLine], title: str, local
         return list(lines)
     names, named = {path.rpartition(".")[2] for path in call.spec.target}, f" {quote(title, locale)}"
     return [line.model_copy(update={"after": line.after.removesuffix(named)}) if line.field in names else line for line in lines]
+
+
+async def build_place_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """On which record the changed activity stands: two may have one name."""
+    place = next((found for target in call.targets if (found := facts.places.get(target)) is not None), None)
+    if place is None:
+        return []
+    kind, title = await find_kind_name(place.target[0], reader), _extract_title(place.record, place.target[0])
+    name = quote(escape_text(title, locale=reader.locale, limit=_TITLE), reader.locale) if title else f"№{place.target[1]}"
+    label = fields.find_label(call.entities.get(call.entity), _PLACE, reader.locale)
+    return [PreviewLine(field="", name=label, before="", after=f"{kind} {name}")]
 
 
 async def _find_own_title(call: Call, facts: Facts, reader: Reader) -> str:

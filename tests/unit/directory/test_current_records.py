@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.answers import Resolved, Unresolved
-from orchestrator.directory.current_records import list_current, list_numbers_in_hand
+from orchestrator.directory.current_records import list_approved_records, list_current, list_numbers_in_hand
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference import ReferenceContext
@@ -139,3 +139,49 @@ def test_a_step_that_a_text_of_others_may_have_brought_about_puts_nothing_in_han
     state.agent.confirmations = {"c": Card.create(confirmation_id="c", status="requested", params={"id": 482}, reasons=[reason])}
     state.agent.next_planned_actions = [{"slot": "s", "method": "crm.deal.update", "params": {"id": 483}, "prose": True}]
     assert list_numbers_in_hand(state) == in_hand
+
+
+def _build_card(**other: Any) -> Card:
+    """A to-do of deal 412 that Анна asked to move and moved herself, between the two messages."""
+    preview = {"record": "activity:1503", "place": "deal:412"}
+    people = {"requested_by": "tg:1006", "approved_by": "tg:1006"}
+    values = {"confirmation_id": "c", "status": "executed", "executed_at": "2026-11-21T10:30:00Z", "preview": preview, **people, **other}
+    return Card.create(**values)
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        ({}, {"activity:1503", "deal:412"}),
+        ({"preview": {"record": "deal:481"}, "created": "activity:9"}, {"deal:481", "activity:9"}),
+        ({"executed_at": "2026-11-21T09:59:00Z"}, set()),
+        ({"status": "denied"}, set()),
+        ({"status": "refused"}, set()),
+        ({"status": "unknown"}, set()),
+        ({"approved_by": "tg:1008"}, set()),
+        ({"approved_by": ""}, set()),
+        ({"requested_by": "tg:1008", "approved_by": "tg:1008"}, set()),
+        ({"provenance": {"prose": True}}, set()),
+        ({"provenance": {"pasted": True}}, set()),
+        ({"reasons": ({"code": "gate-taint-prose"},)}, set()),
+        ({"reasons": ({"code": "gate-batch-asks", "args": {"reason": "gate-taint-prose"}},)}, set()),
+        ({"reasons": ({"code": "gate-taint-target"},)}, {"activity:1503", "deal:412"}),
+        ({"preview": {"record": "deal:412", "items": [{"record": "deal:412"}]}}, set()),
+        ({"preview": {"record": "user:8"}}, set()),
+    ],
+)
+def test_what_the_person_has_just_approved_is_spoken_of_without_a_name(other: dict[str, Any], found: set[str]) -> None:
+    """Only what they asked for and pressed themselves, alone, since the message before, and not what a text of others led to."""
+    state = talked()
+    state.agent.confirmations["c"] = _build_card(**other)
+    assert list_approved_records(state, "tg:1006") == found
+    assert list_current(state) == {}
+
+
+def test_nothing_is_approved_before_the_first_message() -> None:
+    """After /new the conversation begins anew, though the cards stay."""
+    state = talked()
+    state.agent.confirmations["c"] = _build_card()
+    state.history = state.history[1:]
+    assert list_approved_records(state, "tg:1006") == frozenset()
+    assert list_approved_records(SessionState(), "tg:1006") == list_approved_records(talked(), "") == frozenset()

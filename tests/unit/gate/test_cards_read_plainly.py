@@ -175,7 +175,8 @@ async def test_a_changed_kind_of_record_is_shown_though_the_number_stays(portal:
     moved = await lines(portal, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 1, "SUBJECT": "x"}})
     stayed = await lines(portal, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 2, "SUBJECT": "x"}})
     assert "Запись CRM: сделка «Поставка оборудования для „Альфа-Строй“» → лид №410" in moved
-    assert [line.partition(":")[0] for line in stayed[1:]] == ["Тема"]
+    assert [line.partition(":")[0] for line in stayed[1:]] == ["Тема", "Запись CRM"]
+    assert "→" not in stayed[-1]
 
 
 async def test_a_strange_answer_of_a_reader_leaves_the_number(portal: Desk) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.effect import Pending
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.decide.part_owners import load_places
+from orchestrator.gate.normalize.normalize import normalize
 from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.spine_kit import ANNA, BORIS, effect
 
 MOVED = {"id": 1503, "value": "2026-11-24T15:00:00+03:00"}
 STANDS_ON = {"ownerTypeId": 2, "ownerId": 412}
@@ -72,3 +76,27 @@ async def test_a_to_do_that_was_put_elsewhere_meanwhile_is_asked_about_again(des
     assert decided.outcome is None
     assert decided.replaced_by is not None
     assert not desk.wire.writes()
+
+
+async def test_the_card_names_the_record_on_which_the_activity_stands(desk: Desk) -> None:
+    """Two to-dos may have one name; the place is what the portal says."""
+    preview = desk.card(await desk.wish("crm.activity.todo.updateDeadline", MOVED)).preview
+    assert preview["place"] == "deal:412"
+    assert preview["lines"][-1]["after"] == "сделка «Вектор: поставка станков»"
+
+
+async def test_an_activity_that_is_put_elsewhere_has_no_place_yet(desk: Desk) -> None:
+    """Its new owner is what the call says, not what the portal says."""
+    fields = {"OWNER_TYPE_ID": 2, "OWNER_ID": 481, "SUBJECT": "x"}
+    preview = desk.card(await desk.wish("crm.activity.update", {"id": 1503, "fields": fields})).preview
+    assert not preview.get("place")
+
+
+async def test_a_record_that_the_person_may_not_see_is_no_place(desk: Desk) -> None:
+    """Their to-do on another's deal: neither is the deal named, nor may they go on with it."""
+    deps = desk.world.gate.deps
+    call = normalize(effect("crm.activity.todo.updateDeadline", MOVED), catalogue=deps.catalogue, portal="p", actor=ANNA, effect_id="e")
+    assert isinstance(call, Call)
+    read = await deps.records.load_records([("activity", 1503)])
+    assert [place.target for place in (await load_places(call, read, ANNA, deps)).values()] == [("deal", 412)]
+    assert await load_places(call, read, BORIS, deps) == {}
