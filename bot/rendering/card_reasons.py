@@ -28,7 +28,9 @@ _ASTRAY = frozenset({"gate-call-stranger", "gate-address-foreign", "gate-address
 """It may go to somebody else than the person thinks: no other reason may take their place."""
 _REFERENCE = "gate-reference-field"
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
-_DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
+_NOT_ORDERED, _TOLD = "gate-not-ordered", "reason-told"
+"""The request orders nothing; it says all that the card would write."""
+_DOUBTS = (_ONLY_ASKED, _NOT_ORDERED, _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
 """About the message, by weight: a card says one of them."""
 COUNTED = "gate-more-than-ordered"
 """A plan says the number of its steps anyway."""
@@ -84,6 +86,8 @@ def _render_reason(reason: Notice, preview: Preview, tr: Translator, *, headed: 
     """The record `headed` is named by the heading of its card."""
     code, args = _find_code(reason), _name_reason(reason, preview, tr)
     names_record = code == _UNNAMED and "title" in args and f"{args.get('entity')}:{args.get('id')}" != headed
+    if code == _NOT_ORDERED and args.get("told"):
+        return tr.translate(_TOLD)
     return tr.translate(_RECORD_NAMED if names_record else code, **args)
 
 
@@ -115,6 +119,8 @@ def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
     doubts = {code for code in codes if code in _DOUBTS} - ({_UNNAMED} if _COMPARED in codes else set())
     doubt = next((code for code in _DOUBTS if code in doubts), "")
     facts = [reason for reason in reasons if _find_code(reason) not in _DOUBTS]
+    if doubt == _NOT_ORDERED and facts and any(reason.code == doubt and reason.args.get("told") for reason in reasons):
+        doubt = ""  # the change was said, and what it costs stands there
     if codes - {_REFERENCE, *_DOUBTS, *_ABOUT_WORDS}:  # the line of the value says that it comes from a new record
         reasons = [reason for reason in reasons if _find_code(reason) != _REFERENCE]
     if doubt != _ONLY_ASKED and any(_find_code(reason) not in _ABOUT_WORDS for reason in facts):
@@ -144,7 +150,8 @@ def render_reasons(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_whole_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
-    if _find_code(reason) != _UNNAMED:
+    code = _find_code(reason)
+    if code not in {_UNNAMED, _NOT_ORDERED}:
         return tr.translate_notice(reason)
     words = _render_reason(reason, preview, tr)
-    return words if reason.code == _UNNAMED else tr.translate("batch-command", **reason.args) + words
+    return words if reason.code == code else tr.translate("batch-command", **reason.args) + words

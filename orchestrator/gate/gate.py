@@ -57,6 +57,7 @@ from orchestrator.gate.preview.following_steps import draw_following
 from orchestrator.gate.preview.preview import find_verb, preview_for
 from orchestrator.gate.preview.proposed_step import draw_proposed
 from orchestrator.gate.preview.reason_names import name_reasons
+from orchestrator.gate.preview.told_values import mark_told
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.model.card import NO_CARD, Card
 from state.stored import JsonObject
@@ -374,6 +375,7 @@ class Gate:
         preview = preview if case.mode == "full" else preview.model_copy(update={"mode": case.mode})
         reasons = await name_reasons(verdict.reasons, self._deps.names, case.actor.locale)
         person_text = case.effect.provenance.person_text
+        reasons = mark_told(reasons, call, preview, facts, case.effect.provenance, case.actor.locale)
         verdict = replace(verdict, reasons=tuple(await add_comparisons(reasons, call, facts, person_text, self._deps.records.reference)))
         order = self._build_order(case, call, facts, build_call_label(call, preview))
         verdict = await add_missed_step(verdict, call, case.effect.missed, case.actor, self._deps)

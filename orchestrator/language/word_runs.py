@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import normalize_text
+from orchestrator.language.word_forms import is_same_word
 
 _ALIKE: Final = str.maketrans("авекмнорстухіјѕԁһӏԛԝɡɑl" + "αβεηικμνορτυχ", "abekmhopctyxijsdhiqwgai" + "abehikmnoptyx")
 """Like Latin letters; «l» looks like a large «i»."""
@@ -133,6 +134,16 @@ def says(text: str, value: str) -> bool:
         return not value.strip()
     places = (place for place, word in enumerate(own) if word == words[0] and own[place : place + len(words)] == words)
     return any(_DENYING.isdisjoint(own[max(place - _DENIED_AFTER, 0) : place]) for place in places)
+
+
+def says_in_forms(text: str, value: str) -> bool:
+    """All its words, in whatever order and ending, and nothing in the text is denied."""
+    words, own = split_words(value), split_words(text)
+    return bool(words) and _DENYING.isdisjoint(own) and all(any(word == one or _is_form(word, one) for one in own) for word in words)
+
+
+def _is_form(word: str, other: str) -> bool:
+    return word.isalpha() and other.isalpha() and is_same_word(word, other)
 
 
 def _list_runs(words: list[str], *, whole: bool = True) -> Iterator[str]:

@@ -242,11 +242,14 @@ def _said(*codes: str, **args: object) -> Sequence[str]:
 @pytest.mark.parametrize(
     ("codes", "said"),
     [
-        (["gate-not-ordered"], ["Не вижу в сообщении такой просьбы: проверьте"]),
-        (["gate-not-ordered", "gate-not-plain", "gate-taint-prose"], ["Не вижу в сообщении такой просьбы: проверьте"]),
+        (["gate-not-ordered"], ["Прямой просьбы в сообщении нет: проверьте, так ли я понял"]),
+        (["gate-not-ordered", "gate-not-plain", "gate-taint-prose"], ["Прямой просьбы в сообщении нет: проверьте, так ли я понял"]),
         (["gate-critical", "gate-not-ordered"], ["Меняется сумма"]),
-        (["gate-critical", "gate-only-asked"], ["Меняется сумма", "Вы только спросили и ничего не просили менять"]),
-        (["gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма", "Не вижу в сообщении такой просьбы: проверьте"]),
+        (["gate-critical", "gate-only-asked"], ["Меняется сумма", "Это вопрос, а не поручение: проверьте, нужно ли это"]),
+        (
+            ["gate-replaces", "gate-not-ordered"],
+            ["Заменит то, что записано: сумма", "Прямой просьбы в сообщении нет: проверьте, так ли я понял"],
+        ),
         (["gate-reference-field", "gate-critical"], ["Меняется сумма"]),
         (["gate-reference-field", "gate-not-ordered"], ["Значение возьмётся из ответа другой команды: сумма"]),
         (["gate-critical", "gate-replaces", "gate-class-delete", "gate-not-plain"], ["Это нельзя отменить", "Меняется сумма"]),
@@ -274,6 +277,24 @@ def test_a_record_of_a_set_is_compared_with_the_words() -> None:
     ]
     [said] = list_reasons(CardView.from_body(a_card(reasons=reasons)), RU)
     assert said == "По просьбе: Лена ✓ · Софт (Железо) ✗"
+
+
+@pytest.mark.parametrize(
+    ("args", "beside", "said"),
+    [
+        ({"told": "yes"}, [], ["Понял так из ваших слов"]),
+        ({"told": "yes"}, ["gate-replaces"], ["Заменит то, что записано: сумма"]),
+        ({}, [], ["Прямой просьбы в сообщении нет: проверьте, так ли я понял"]),
+        ({}, ["gate-replaces"], ["Заменит то, что записано: сумма", "Прямой просьбы в сообщении нет: проверьте, так ли я понял"]),
+    ],
+)
+def test_what_the_message_says_without_an_order_is_not_called_missing(args: dict[str, str], beside: list[str], said: list[str]) -> None:
+    """«доставка — курьером» says it all; the details say the same as the card."""
+    others = [{"code": code, "args": {"field": "OPPORTUNITY"}} for code in beside]
+    body = a_card(reasons=[{"code": "gate-not-ordered", "args": args}, *others])
+    assert list_reasons(CardView.from_body(body), RU) == said
+    whole = "Понял так" if args else "Прямой просьбы"
+    assert whole in to_plain_text(render_message("details", body, RU))
 
 
 def test_no_other_reason_takes_the_place_of_an_address_that_is_not_the_customers() -> None:
