@@ -36,6 +36,8 @@ COUNTED = "gate-more-than-ordered"
 """A plan says the number of its steps anyway."""
 _ABOUT_WORDS = frozenset({_COMPARED, "gate-replaces", "gate-no-addition", "gate-leaves-out"})
 """They leave open whether the change was wanted."""
+_SAYS_ONLY_THAT_IT_ASKS = frozenset({"gate-critical-action", "gate-no-addition", "gate-undo"})
+"""The heading says what is done: «Завершить задачу», «Вернуть, как было»."""
 _OWN_ORIGINS = ("edit:", "again:", "undo:")
 """Made with a button: "the model asks" would be wrong."""
 _REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
@@ -117,7 +119,7 @@ def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
     """Doubts only where nothing is said about the change itself."""
     codes = set(map(_find_code, reasons))
     doubts = {code for code in codes if code in _DOUBTS} - ({_UNNAMED} if _COMPARED in codes else set())
-    doubt = next((code for code in _DOUBTS if code in doubts), "")
+    doubt = strongest = next((code for code in _DOUBTS if code in doubts), "")
     facts = [reason for reason in reasons if _find_code(reason) not in _DOUBTS]
     if doubt == _NOT_ORDERED and facts and any(reason.code == doubt and reason.args.get("told") for reason in reasons):
         doubt = ""  # the change was said, and what it costs stands there
@@ -125,7 +127,9 @@ def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
         reasons = [reason for reason in reasons if _find_code(reason) != _REFERENCE]
     if doubt != _ONLY_ASKED and any(_find_code(reason) not in _ABOUT_WORDS for reason in facts):
         doubt = _UNNAMED if _UNNAMED in doubts else ""
-    return [reason for reason in reasons if _find_code(reason) not in _DOUBTS or _find_code(reason) == doubt]
+    telling = [reason for reason in reasons if _find_code(reason) not in {*_DOUBTS, *_SAYS_ONLY_THAT_IT_ASKS}]
+    doubt = doubt or ("" if telling else strongest)
+    return [*telling, *(reason for reason in reasons if _find_code(reason) == doubt)]
 
 
 def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> str:

@@ -133,9 +133,10 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | None = None) -> Iterator[Spans]:
     """Reasons, risk, safety mode, who asked and until when."""
     card, mode = view.card, view.preview.mode
-    badge = tr.translate("card-risk", level=evaluate_risk(view))
+    risk = evaluate_risk(view)
+    badge = tr.translate("card-risk", level=risk)
     why = ". ".join(list_reasons(view, tr) if reasons is None else reasons)
-    if why or view.reasons:
+    if why or (view.reasons and risk != "low"):
         yield build_spans(badge, " ", Span(why, "italic")) if why else build_spans(badge)
     if mode in {"canary", "shadow"}:
         yield build_spans(tr.translate("card-mode", mode=mode))

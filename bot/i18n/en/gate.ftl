@@ -373,16 +373,26 @@ gate-field = { $field ->
     [TAX_VALUE] the tax
     [PRICE] the price
     [productName] the product name
+    [PRODUCT_NAME] the product name
     [productId] the product
+    [PRODUCT_ID] the product
     [price] the price
     [quantity] the quantity
+    [QUANTITY] the quantity
     [discountTypeId] the kind of discount
+    [DISCOUNT_TYPE_ID] the kind of discount
     [discountRate] the discount
+    [DISCOUNT_RATE] the discount
     [discountSum] the discount
+    [DISCOUNT_SUM] the discount
     [taxRate] the tax
+    [TAX_RATE] the tax
     [taxIncluded] the tax in the price
+    [TAX_INCLUDED] the tax in the price
     [measureCode] the unit
+    [MEASURE_CODE] the unit
     [measureName] the unit
+    [MEASURE_NAME] the unit
     [IS_MANUAL_OPPORTUNITY] how the amount is calculated
     [ASSIGNED_BY_ID] the responsible person
     [RESPONSIBLE_ID] the assignee
@@ -515,7 +525,7 @@ gate-not-ordered = The message gives no order: check whether I understood it
 reason-told = So I understood your words
 gate-only-asked = This was a question and no order: check whether you want it
 gate-not-plain = The message is long, or holds text of others: check it
-gate-more-than-ordered = { $changes } changes at once: check each
+gate-more-than-ordered = Check each change
 gate-beside = Together with the rest of this answer
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The bot itself chose record No. { $id }

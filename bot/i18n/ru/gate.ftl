@@ -373,16 +373,26 @@ gate-field = { $field ->
     [TAX_VALUE] налог
     [PRICE] цена
     [productName] название товара
+    [PRODUCT_NAME] название товара
     [productId] товар
+    [PRODUCT_ID] товар
     [price] цена
     [quantity] количество
+    [QUANTITY] количество
     [discountTypeId] вид скидки
+    [DISCOUNT_TYPE_ID] вид скидки
     [discountRate] скидка
+    [DISCOUNT_RATE] скидка
     [discountSum] скидка
+    [DISCOUNT_SUM] скидка
     [taxRate] налог
+    [TAX_RATE] налог
     [taxIncluded] налог в цене
+    [TAX_INCLUDED] налог в цене
     [measureCode] единица
+    [MEASURE_CODE] единица
     [measureName] единица
+    [MEASURE_NAME] единица
     [IS_MANUAL_OPPORTUNITY] способ расчёта суммы
     [ASSIGNED_BY_ID] ответственный
     [RESPONSIBLE_ID] исполнитель
@@ -538,7 +548,7 @@ gate-not-ordered = Прямой просьбы в сообщении нет: п�
 reason-told = Понял так из ваших слов
 gate-only-asked = Это вопрос, а не поручение: проверьте, нужно ли это
 gate-not-plain = Сообщение длинное, или в нём чужой текст: проверьте
-gate-more-than-ordered = Изменений сразу { $changes }: проверьте каждое
+gate-more-than-ordered = Проверьте каждое изменение
 gate-beside = Вместе с остальным из этого ответа
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = Бот сам выбрал запись №{ $id }

@@ -251,6 +251,12 @@ def _said(*codes: str, **args: object) -> Sequence[str]:
             ["Заменит то, что записано: сумма", "Прямой просьбы в сообщении нет: проверьте, так ли я понял"],
         ),
         (["gate-reference-field", "gate-critical"], ["Меняется сумма"]),
+        (["gate-critical-action", "gate-no-addition"], []),
+        (["gate-critical-action", "gate-no-addition", "gate-not-ordered"], ["Прямой просьбы в сообщении нет: проверьте, так ли я понял"]),
+        (["gate-critical-action", "gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма"]),
+        (["gate-undo", "gate-critical"], ["Меняется сумма"]),
+        (["gate-undo"], []),
+        (["gate-class-delete", "gate-no-addition"], ["Это нельзя отменить"]),
         (["gate-reference-field", "gate-not-ordered"], ["Значение возьмётся из ответа другой команды: сумма"]),
         (["gate-critical", "gate-replaces", "gate-class-delete", "gate-not-plain"], ["Это нельзя отменить", "Меняется сумма"]),
     ],
@@ -258,6 +264,15 @@ def _said(*codes: str, **args: object) -> Sequence[str]:
 def test_the_weightiest_reasons_are_said(codes: list[str], said: list[str]) -> None:
     """What deletes stands first; a statement such as «481 выиграна» is not told that it asked for nothing."""
     assert _said(*codes, field="OPPORTUNITY", method="crm.deal.update") == said
+
+
+@pytest.mark.parametrize(("call_class", "shows"), [("W", False), ("WM", True)])
+def test_a_reason_that_says_only_that_it_asks_is_no_line(call_class: str, *, shows: bool) -> None:
+    """«Завершить задачу «Позвонить»» needs no word more; what is dangerous is marked all the same."""
+    body = a_card(reasons=[{"code": "gate-critical-action", "args": {"method": "tasks.task.complete"}}], call_class=call_class)
+    text = to_plain_text(render_message("card", body, RU))
+    assert "подтверждает" not in text
+    assert any(sign in text for sign in "🟡🟠🔴") is shows
 
 
 def test_a_record_that_the_heading_names_is_not_named_again_by_the_reason() -> None:
