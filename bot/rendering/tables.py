@@ -23,7 +23,8 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
         lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
     code = "list-total" if table.total > count and not table.is_grouped else "list-first" if table.fitting else "list-all"
     code = "list-page" if table.first > 1 else code + ("-sum" if table.sum_text else "")
-    if table.fitting and len(table.rows) == 1:  # the one that was asked for needs no count
+    is_only = table.total == table.first == 1 and not table.is_grouped
+    if len(table.rows) == 1 and (table.fitting or is_only):  # one row needs no count
         return join_blocks(lines, "\n")
     numbers = {"shown": count, "total": table.total, "fitting": table.fitting, "first": table.first, "last": table.first + count - 1}
     foot = tr.translate(code, sum=table.sum_text, **numbers)

@@ -13,7 +13,7 @@ from orchestrator.analytics.findings import Findings
 from orchestrator.analytics.formatting import NumberFormat, format_date
 from orchestrator.analytics.labels import Labels
 from orchestrator.analytics.question import Group, Question
-from orchestrator.analytics.vocabulary import STRETCHES
+from orchestrator.analytics.vocabulary import PAST, STRETCHES
 from orchestrator.analytics.wording import write_left_out
 from orchestrator.analytics.words import say
 from orchestrator.domain.report import MOST_REPORT_ROWS, Cell, ReportRow
@@ -72,6 +72,8 @@ class NoteWriter:
             return []
         if self.question.groups[0].unit in STRETCHES:
             return [say("notes", "few", locale, most=max(limits), groups=len(few_rows))]
+        if len(few_rows) == sum(row.kind == "group" for row in rows) > 1:
+            return [say("notes", "few_everywhere", locale, most=max(limits))]
         names = [f"{' · '.join(row.labels)} ({row.records})" for row in few_rows]
         more = len(names) - _NAMED
         told = names if more <= 1 else [*names[:_NAMED], say("answer", "rest", locale, count=more)]
@@ -79,7 +81,7 @@ class NoteWriter:
 
     def list_notes(self, columns: Sequence[Column], shaped: Findings, rows: Sequence[ReportRow], *, is_of_time: bool) -> list[str]:
         question, locale = self.question, self.labels.locale
-        notes = self._list_left_out(shaped)
+        notes = self._list_left_out(shaped, rows)
         codes = []
         if any(group.own_field for group in question.groups) and sum(row.records for row in rows) > shaped.total.records:
             codes.append("several_values")
@@ -96,19 +98,26 @@ class NoteWriter:
         is_whole = bool(rows) and rows[-1].kind == "group" and not question.named and not question.has_classes and not is_of_time
         if is_whole and any(column.share_of for column in columns):
             codes.append("no_share")
-        if self.scope.sees is not None:
+        if self.scope.sees is not None and not self._names_seen(self.scope.sees):
             codes.append("own_share" if any(choice.is_share for choice in question.measures) else "own_only")
         if is_of_time and len(shaped.rows) > MOST_REPORT_ROWS:
             notes.append(say("notes", "cut", locale, count=MOST_REPORT_ROWS))
         return [note for note in [*notes, *(say("notes", code, locale) for code in codes)] if note]
 
-    def _list_left_out(self, findings: Findings) -> list[str]:
+    def _names_seen(self, sees: frozenset[int]) -> bool:
+        """The filter names only people whose records count, as the definition says."""
+        owner = self.question.subject.owner
+        named = [one for one in self.question.conditions if one.field.sql == owner and one.operator == "in"]
+        return any(sees.issuperset(value for value in one.values if isinstance(value, int)) and None not in one.values for one in named)
+
+    def _list_left_out(self, findings: Findings, rows: Sequence[ReportRow]) -> list[str]:
         question, locale, notes = self.question, self.labels.locale, []
         is_state = question.at_unit is not None or question.at_moment is not None
         if is_state and any(findings.left_out):
             notes.append(say("notes", "no_history_at", locale, count=self._format.format_number(findings.left_out[0], "count")))
         if question.subject.name != "products" and not is_state:
-            notes += write_left_out(question, findings.left_out, self.facts, locale)
+            said = {"past_expected"} if any(PAST in row.keys[:1] for row in rows) else set()  # a row of its own says it
+            notes += write_left_out(question, findings.left_out, self.facts, locale, said=said)
         if question.funnel is not None and findings.parts[0]:
             size, won, lost = (int(number or 0) for number in findings.parts[0])
             form = self._format

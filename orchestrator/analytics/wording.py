@@ -1,5 +1,6 @@
 """The sentences of a report: its title, periods, definition, filter and what it leaves out."""
 
+from collections.abc import Collection
 from datetime import date, timedelta
 from typing import Final
 
@@ -257,11 +258,15 @@ def write_details(question: Question, definitions: Definitions, locale: Locale) 
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def write_left_out(question: Question, counts: tuple[int, ...], facts: Facts, locale: Locale) -> list[str]:
+def write_left_out(question: Question, counts: tuple[int, ...], facts: Facts, locale: Locale, *, said: Collection[str] = ()) -> list[str]:
     by_code = dict(zip(list_left_out(question), counts, strict=False))
     form = NumberFormat(locale, "")
     is_converted = bool(by_code.pop("foreign", 0))
-    notes = [say("notes", code, locale, count=form.format_number(count, "count")) for code, count in by_code.items() if count]
+    notes = [
+        say("notes", code, locale, count=form.format_number(count, "count"))
+        for code, count in by_code.items()
+        if count and code not in said
+    ]
     updated = max(facts.rates.values(), default="")
     return [*notes, say("notes", "rate", locale, day=_write_rate_day(updated, locale))] if is_converted and updated else notes
 

@@ -60,13 +60,14 @@ async def test_a_change_is_taken_apart_in_one_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("measures", "said"),
     [
-        (["win_rate"], "мало данных: person 7 (1), person 8 (2)"),
+        (["win_rate"], "мало данных: везде меньше 10 записей"),
         (["days_to_close"], "мало данных: person 7 (1), person 8 (2)"),
         (["count"], ""),
     ],
 )
 async def test_who_has_few_records_is_named(measures: list[str], said: str, tmp_path: Path) -> None:
-    desk = build_desk(tmp_path, [build_won(1, 1), build_won(2, 1, person=8), build_deal(3, person=8, **_LOST)])
+    many = [build_won(number, 1, person=9) for number in (4, 5, 6)]
+    desk = build_desk(tmp_path, [build_won(1, 1), build_won(2, 1, person=8), build_deal(3, person=8, **_LOST), *many])
     answer = await desk.answer({**_WON, "where": "closed", "group_by": "person", "measures": measures})
     assert " ".join(answer.remarks) == said
 

@@ -34,7 +34,10 @@ async def test_a_filter_by_others_only_is_refused_to_who_does_not_see_them(tmp_p
     assert trouble.code == "foreign"
     both = await desk.answer({"of": "deals", "filter": {"ASSIGNED_BY_ID": [7, 8]}}, own)
     assert both.total[0].value == 1
-    assert "посчитаны только записи, которые вам видны" in both.notes
+    note = "посчитаны только записи, которые вам видны"
+    assert note in both.notes
+    assert note in (await desk.answer({"of": "deals"}, own)).notes
+    assert note not in (await desk.answer({"of": "deals", "filter": {"ASSIGNED_BY_ID": 7}}, own)).notes, "the definition names the person"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_what_was_found_and_taken_is_no_warning() -> None:
 
 def test_sections_have_headings() -> None:
     reply = Reply(sections=((Notice(code="today-overdue"), Table(rows=(ROW,), total=1)), (Notice(code="today-tasks"), Table())))
-    assert _said(reply) == "Просроченные задачи\n1. Ромашка (https://p/481) · 1,2 млн ₽\nВсего 1\n\nЗадачи на сегодня\nНичего не найдено."
+    assert _said(reply) == "Просроченные задачи\n1. Ромашка (https://p/481) · 1,2 млн ₽\n\nЗадачи на сегодня\nНичего не найдено."
 
 
 @pytest.mark.parametrize(
