@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.effect import Outcome
-from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, DayPart, Notice, Reply, ReportPart, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.date_format import When, format_calendar, format_when
 from orchestrator.language.lexicon import load_lexicon
@@ -159,11 +159,12 @@ def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
     made_notices = [notice for notice in reply.notices if notice.code in MADE_CODES]
     if bool(reply.confirmations) and Address.parse(session).is_pulled:
         return reply
-    if not (made_notices or reply.confirmations or reminders_told):
-        return reply
     parts = reply.parts
+    report_words = [*_list_report_words(parts)]
+    if not (made_notices or reply.confirmations or reminders_told or report_words):
+        return reply
     if not any(isinstance(part, Table | DayPart) for part in parts):
-        known = [context.turn.text, *reminders_told, *_list_made_words(made_notices), *_list_card_words(reply, context)]
+        known = [context.turn.text, *reminders_told, *report_words, *_list_made_words(made_notices), *_list_card_words(reply, context)]
         remaining = [drop_restatements(part.text, known, announced) for part in parts if isinstance(part, Text)]
         # No card says what stands in documents and reports.
         parts = (*(Text(text=text) for text in remaining if text), *(part for part in parts if not isinstance(part, Text)))
@@ -184,6 +185,13 @@ def _list_reminder_words(context: Context) -> Iterator[str]:
             at = parse_iso(item.call["at"]).astimezone(ZoneInfo(zone))
             named = next((line for line in days if at.date().isoformat() in line), "")
             yield f"{format_when(When(at.date(), at, has_time=True), now=context.now, locale=locale)} {at.hour} {named}"
+
+
+def _list_report_words(parts: Sequence[object]) -> Iterator[str]:
+    """What stands above its numbers anyway; a file has no such lines."""
+    for part in parts:
+        if isinstance(part, ReportPart) and not part.is_file:
+            yield from (part.answer.title, part.answer.subtitle, part.answer.filter_text)
 
 
 def _list_made_words(notices: list[Notice]) -> Iterator[str]:
