@@ -29,9 +29,9 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """The first column links to the record."""
+    """The first column links to the record; `heading` stands above it where the table names none."""
     rows = tuple((row.label, *row.cells) for row in table.rows)
-    return Sheet(columns=(heading, *table.columns), rows=rows, links=tuple(row.url for row in table.rows))
+    return Sheet(columns=(table.heading or heading, *table.columns), rows=rows, links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:

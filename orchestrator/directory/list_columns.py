@@ -25,7 +25,7 @@ from orchestrator.domain.outputs import Table
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum
-from orchestrator.language.text import format_phone, to_visible_line
+from orchestrator.language.text import Locale, format_phone, to_visible_line
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
@@ -38,6 +38,7 @@ _MOST_NAMED: Final = 200
 """Different values of one column that are named."""
 _SUMS: Final = frozenset({"opportunity", "taxvalue", "revenue"})
 """In the currency of their record."""
+_OWNER, _OWNER_TYPE = "ownerid", "OWNER_TYPE_ID"
 _IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
 """Normalized fields that stand in each row's title anyway."""
 _ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
@@ -97,8 +98,15 @@ async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str]
         row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
         for number, row in enumerate(table.rows)
     )
-    columned = table.model_copy(update={"rows": new_rows, "columns": tuple(column.title for column in found.columns)})
+    columns, heading = tuple(column.title for column in found.columns), _name_kind(found.entity, context.actor.locale)
+    columned = table.model_copy(update={"rows": new_rows, "columns": columns, "heading": heading})
     return ColumnedTable(table=columned, unknown=tuple(name for name in found.unknown if name in field_names))
+
+
+def _name_kind(entity: str, locale: Locale) -> str:
+    """Of what stands first in each row; "" where it has no name."""
+    word = _CARD_WORDS.read_table("kinds", locale).get(entity, "")
+    return word[:1].upper() + word[1:]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +192,7 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
     is_universal = outcome.method.startswith("crm.item.")
     spell = names.to_universal if is_universal else names.to_classic
     fields = [*(column.name for column in columns), *(["CURRENCY_ID"] if any(column.key in _SUMS for column in columns) else [])]
+    fields += [_OWNER_TYPE] if entity == "activity" and any(column.key == _OWNER for column in columns) else []
     select = ["id" if is_universal else "ID", *dict.fromkeys(spell(name, entity) for name in fields)]
     try:
         return await context.reads.load_rows(outcome.method, {**outcome.call, "select": select}, limit=count)
@@ -194,6 +203,8 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
 async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
     """Raises no errors of the portal."""
     values = [find_value(row, column) for row in rows]
+    if entity == "activity" and column.key == _OWNER:
+        return await _name_owners(rows, column, context)
     single = list(dict.fromkeys(str(one) for value in values for one in _split(value, column)))
     words_by_value = await _name_values(entity, column, single[:_MOST_NAMED], context)
     cells = []
@@ -201,6 +212,26 @@ async def format_column(entity: str, column: Column, rows: Sequence[JsonObject],
         words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value, column)]
         cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
     return cells
+
+
+async def _name_owners(rows: Sequence[JsonObject], column: Column, context: ViewContext) -> list[str]:
+    """On which records activities stand; of those that the person may not see the number."""
+    numbers = [to_number(find_value(row, column)) for row in rows]
+    owners = [(names.CRM.get(to_number(row.get(_OWNER_TYPE)), ""), number) for row, number in zip(rows, numbers, strict=True)]
+    known = list(dict.fromkeys(owner for owner in owners if all(owner)))[:_MOST_NAMED]
+    try:
+        records = await context.reads.load_records(known) if known else {}
+    except BitrixError:  # the list itself was read
+        records = {}
+    naming = context.naming
+    titles = {
+        (kind, number): naming.extract_title(kind, record)
+        for (kind, number), record in records.items()
+        if record is not None and naming.is_visible(kind, record, context.actor)
+    }
+    return [
+        to_visible_line(mask(titles.get(owner, "")), limit=_LONGEST_CELL) or (f"№{owner[1]}" if owner[1] else EMPTY) for owner in owners
+    ]
 
 
 def _split(value: object, column: Column) -> list[object]:

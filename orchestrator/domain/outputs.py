@@ -71,8 +71,9 @@ class Table(View):
     sum_text: str = ""
     columns: tuple[str, ...] = ()
     heading: str = ""
+    """Names the first column."""
     is_grouped: bool = False
-    """Of answers that are older than reports: rows are groups, `total` counts records, `heading` names the first column."""
+    """Of answers that are older than reports: rows are groups, `total` counts records."""
     is_prose: bool = False
     """The labels are anybody's words: no later prompt shows them."""
     first: int = 1

@@ -109,11 +109,12 @@ async def test_the_message_and_the_file_have_the_columns(desk: Desk) -> None:
     """A line with the headings above the rows, in the file a column each."""
     table = (await columns(desk, "crm.deal.list", {}, "OPPORTUNITY", "STAGE_ID")).table
     said = to_plain_text(render_table(table, Translator("ru"))).splitlines()
-    assert said[0] == "Сумма · Стадия"
+    assert said[0] == "Сделка · Сумма · Стадия"
     assert said[1].startswith(f"1. {table.rows[0].label}")
     assert said[1].endswith(" · ".join(table.rows[0].cells))
     sheet = build_sheet(table, heading="Запись")
-    assert sheet.columns == ("Запись", "Сумма", "Стадия")
+    assert sheet.columns == ("Сделка", "Сумма", "Стадия")
+    assert build_sheet(table.model_copy(update={"heading": ""}), heading="Запись").columns[0] == "Запись"
     assert sheet.rows[0] == (table.rows[0].label, *table.rows[0].cells)
 
 

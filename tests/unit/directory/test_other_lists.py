@@ -11,7 +11,7 @@ from orchestrator.engines.base import TurnEnd
 from orchestrator.turns.turn_ending import collect_shown_lists
 from tests.unit.directory.test_list_columns import columns
 from tests.unit.gate.sandbox_kit import Desk
-from tests.unit.spine_kit import VERA
+from tests.unit.spine_kit import ANNA, BORIS, VERA
 
 EVENT = {"ID": "31", "NAME": "Встреча с &quot;Вектором&quot;", "DATE_FROM": "30.11.2026 10:00:00", "DATE_TO": "30.11.2026 11:30:00"}
 PRODUCT = {"ID": "5", "PRODUCT_NAME": "Насос &laquo;Гном&raquo;", "PRICE": 1200.5, "QUANTITY": 2}
@@ -98,3 +98,25 @@ async def test_subjects_that_only_employees_write_are_in_later_prompts(desk: Des
     table = found.table.model_copy(update={"place": "1.1"})
     (kept,) = collect_shown_lists(TurnEnd(reason="answered", reply=Reply(parts=(table,))), session="tg:7", mask=str)
     assert [row.label for row in kept.rows] == labels
+
+
+@pytest.mark.parametrize("select", [[], ["ID", "SUBJECT"]])
+async def test_activities_name_the_records_on_which_they_stand(desk: Desk, select: list[str]) -> None:
+    """«412» said nothing; of a record that the person may not see only its number stays."""
+    params = {"filter": {"ID": [1503, 1504]}, "order": {"ID": "ASC"}, **({"select": select} if select else {})}
+    outcome = await desk.wish("crm.activity.list", params)
+    queries = desk.world.tools.queries
+    table = (await queries["present"](outcome=outcome, actor=VERA)).table
+    shown = [
+        [row.cells[0] for row in (await queries["columns"](outcome=outcome, table=table, columns=["OWNER_ID"], actor=actor)).table.rows]
+        for actor in (VERA, ANNA, BORIS)
+    ]
+    assert shown[0][0] == shown[1][0] == "Вектор: поставка станков"
+    assert shown[2][0] == "№412"
+
+
+async def test_activities_whose_records_cannot_be_read_keep_their_numbers(desk: Desk) -> None:
+    """The list itself was read."""
+    desk.wire.instead["crm.deal.get"] = desk.wire.instead["batch"] = httpx.Response(403, json={"error": "ACCESS_DENIED"})
+    found = await columns(desk, "crm.activity.list", {"filter": {"ID": 1503}}, "OWNER_ID")
+    assert found.table.rows[0].cells == ("№412",)
