@@ -98,10 +98,11 @@ def find_entity(call: Call) -> str:
 
 
 def find_created_target(call: Call, result: object) -> str:
-    """Such as "deal:481"; "" for other calls and malformed answers."""
+    """Such as "deal:481" or "item:177:5"; "" for other calls and malformed answers."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
-    return f"{entity}:{number}" if number else ""
+    kind = call.entity if entity == "item" and call.entity.startswith("item:") else entity
+    return f"{kind}:{number}" if number else ""
 
 
 def find_created_record(call: Call, result: object) -> Target | None:

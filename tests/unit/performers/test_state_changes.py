@@ -143,6 +143,8 @@ async def test_a_batch_leaves_one_summary_from_two_successes_on(world: World) ->
         ("crm.deal.add", {"fields": {"TITLE": "x"}}, True, ""),
         ("crm.deal.add", {"fields": {"TITLE": "x"}}, None, ""),
         ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "x"}}, {"item": {"id": 5}}, "deal:5"),
+        ("crm.item.add", {"entityTypeId": 31, "fields": {"title": "x"}}, {"item": {"id": 7}}, "item:31:7"),
+        ("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x"}}, {"item": {"id": "5"}}, "item:177:5"),
         ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}}, {"task": {"id": "5"}}, "task:5"),
         ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}, True, ""),
     ],
