@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.headings import format_change, is_named_in_heading, render_heading
+from bot.rendering.headings import format_change, is_named_in_heading, list_changes, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
 from orchestrator.domain.card_view import BULK_VERB, CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.effect import CommandReport
@@ -58,7 +58,7 @@ def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -
     """Critical commands first. A read shows the key by which later commands refer to it."""
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
-        changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
+        changes = list_changes(item)
         used_as = tr.translate("card-read-key", key=item.key) if item.is_read else ""
         head = build_spans(render_heading(item, item.method, tr), used_as)
         rows.append(build_spans(f"{number}. {_find_mark(item, reports)}", head, f" — {changes}" if changes else ""))

@@ -10,7 +10,7 @@ from typing import Final
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands, render_records
 from bot.rendering.card_reasons import evaluate_risk, list_reasons, render_reasons
-from bot.rendering.headings import format_change, is_named_in_heading, render_heading
+from bot.rendering.headings import format_change, is_named_in_heading, list_changes, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import BULK_VERB, CARD_ROOM, CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import mark_cut
@@ -113,8 +113,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
     lines = []
     code = "card-would-propose" if card.method == ORDER_ADD else "card-then"
     for preview in map(Preview.model_validate, card.next_steps):
-        lines_shown = [line for line in preview.lines if not is_named_in_heading(line, preview)]
-        changes = "; ".join(format_change(line, with_name=True) for line in lines_shown)
+        changes = list_changes(preview)
         spans = build_spans(tr.translate(code), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(spans)
     return join_blocks(lines, "\n")

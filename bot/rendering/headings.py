@@ -13,6 +13,8 @@ from orchestrator.language.text import format_number, quote
 _NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
 """In place of a title that is not known."""
 _TITLES: Final = frozenset({"TITLE", "NAME"})
+_PEOPLE: Final = frozenset({"contact"})
+_PARTS_OF_NAME: Final = frozenset({"NAME", "LAST_NAME"})
 MAX_KINDS: Final = 3
 """Of more acts only their number."""
 MAX_FIELDS: Final = 3
@@ -23,8 +25,16 @@ def is_number(title: str) -> bool:
 
 
 def is_named_in_heading(line: PreviewLine, part: PreviewPart) -> bool:
-    """The title of a created record."""
-    return part.verb == "add" and line.field.upper() in _TITLES and line.after == part.title
+    """The title of a created record, and of a person the parts of the name."""
+    if part.verb != "add":
+        return False
+    is_part = part.entity in _PEOPLE and line.field.upper() in _PARTS_OF_NAME and line.after in part.title.split()
+    return is_part or (line.field.upper() in _TITLES and line.after == part.title)
+
+
+def list_changes(part: PreviewPart) -> str:
+    """Behind the heading, without what it says."""
+    return "; ".join(format_change(line, with_name=True) for line in part.lines if not is_named_in_heading(line, part))
 
 
 def format_change(line: PreviewLine, *, with_name: bool = False) -> str:

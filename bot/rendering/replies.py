@@ -5,7 +5,7 @@ from itertools import groupby
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
 from bot.rendering.daily import render_daily
-from bot.rendering.headings import format_change, render_heading
+from bot.rendering.headings import list_changes, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.report_caption import render_report_text
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
@@ -164,7 +164,7 @@ def _render_reminder(notice: Notice, tr: Translator) -> Spans:
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
     """In shadow mode the bot writes nothing."""
-    changes = "; ".join(format_change(line, with_name=True) for line in preview.lines)
+    changes = list_changes(preview)
     head = render_heading(preview, method, tr)
     commands = join_blocks(list_items(preview.items, {}, tr), "\n")
     return build_spans(head, f" — {changes}" if changes else "", "\n" if commands else "", commands)

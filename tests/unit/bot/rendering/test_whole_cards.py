@@ -12,13 +12,14 @@ from bot.i18n.translate import Translator
 from bot.rendering.card_reasons import list_reasons
 from bot.rendering.cards import render_card, render_details
 from bot.rendering.defang_links import JOINER, disable_links
+from bot.rendering.headings import list_changes
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CardClick
 from bot.telegram.view.entities import LIMIT
 from bot.telegram.view.message_builder import build_message
 from orchestrator.directory.answers import RecordRow
-from orchestrator.domain.card_view import CARD_ROOM, CardView, count_units, is_shown_in_part
+from orchestrator.domain.card_view import CARD_ROOM, CardView, PreviewPart, count_units, is_shown_in_part
 from orchestrator.sessions import outbox
 from sandbox.telegram.text import formatted_text
 from state.clock import parse_iso
@@ -356,3 +357,17 @@ def test_a_blank_value_in_one_spelling_gives_way_to_the_other() -> None:
     """The portal gives some fields in two spellings, one of them empty."""
     row = RecordRow.model_validate({"ID": None, "id": 7, "TITLE": None, "title": "x", "STAGE_ID": "", "STATUS_ID": "NEW", "CLOSED": ""})
     assert (row.id, row.title, row.stage, row.closed) == (7, "x", "NEW", None)
+
+
+def test_what_the_heading_of_a_new_record_says_is_not_said_again() -> None:
+    """«Создать контакт «Пётр Орлов» — Имя: Пётр; Фамилия: Орлов»; another name, and that of a changed record, stay."""
+    names = [{"field": "NAME", "name": "Имя", "after": "Пётр"}, {"field": "LAST_NAME", "name": "Фамилия", "after": "Орлов"}]
+    title = {"field": "TITLE", "name": "Название", "after": "Гранит"}
+    parts = [
+        PreviewPart.model_validate({"verb": "add", "entity": "contact", "title": "Пётр Орлов", "lines": names}),
+        PreviewPart.model_validate({"verb": "add", "entity": "company", "title": "Гранит", "lines": [title]}),
+        PreviewPart.model_validate({"verb": "add", "entity": "lead", "title": "Пётр Орлов", "lines": names}),
+        PreviewPart.model_validate({"verb": "update", "entity": "contact", "title": "Пётр Орлов", "lines": names}),
+    ]
+    said = "Имя: Пётр; Фамилия: Орлов"
+    assert [list_changes(part) for part in parts] == ["", "", said, said]
