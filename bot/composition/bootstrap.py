@@ -29,6 +29,7 @@ from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lead_conversion import Conversion, CustomerQuestion, LeadConverter
 from orchestrator.directory.list_columns import ViewContext, add_columns
 from orchestrator.directory.list_files import build_sheet
+from orchestrator.directory.list_message import ListMessage, write_list
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
@@ -176,7 +177,12 @@ def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Ma
     async def sheet(*, outcome: Outcome, table: Table, fields: Sequence[str], actor: Actor) -> SheetPart:
         return await build_sheet(outcome, table, fields, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
 
-    return {"columns": columns, "sheet": sheet}
+    async def list_message(*, outcome: Outcome, table: Table, fields: Sequence[str], to: int, actor: Actor) -> ListMessage:
+        return await write_list(
+            outcome, table, fields, to=to, context=ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
+        )
+
+    return {"columns": columns, "sheet": sheet, "list_message": list_message}
 
 
 def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:

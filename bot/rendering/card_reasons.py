@@ -21,8 +21,8 @@ _UNNAMED, _RECORD_NAMED = "gate-taint-target", "reason-record-unnamed"
 MOST_REASONS = 2
 _FIRST = frozenset({
     "gate-denied-before", "gate-hands-away", "gate-notifies", "gate-hidden-link", "gate-class-delete", "gate-class-outward",
-    "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
-    "gate-four-eyes", "changed", "gate-batch-twice", "gate-call-partner",
+    "gate-list-passed", "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency",
+    "gate-rule", "gate-four-eyes", "changed", "gate-batch-twice", "gate-call-partner",
 })  # fmt: skip
 _ASTRAY = frozenset({"gate-call-stranger", "gate-address-foreign", "gate-address-nobody"})
 """It may go to somebody else than the person thinks: no other reason may take their place."""

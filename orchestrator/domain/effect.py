@@ -214,6 +214,8 @@ class Effect(Frozen):
     """Neither made nor asked about: a step of the plan that needs its record is refused."""
     following: tuple[FollowingStep, ...] = ()
     missed: tuple[MissedStep, ...] = ()
+    notes: tuple[Notice, ...] = ()
+    """What code says of it beside the reasons for which its card asks."""
     planned: tuple[Outcome, ...] = ()
     """Earlier steps of the plan, where they are only planned."""
     slot: str = ""

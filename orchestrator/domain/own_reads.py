@@ -15,6 +15,8 @@ REPORT: Final = "report"
 DAY: Final = "day"
 NEXT: Final = "list.next"
 """Of the engine that talks: the rows below those that the person saw."""
+SEND: Final = "list.send"
+"""Of the engine that talks: the list goes to a colleague as a message."""
 OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS, REPORT, DAY})
 
 

@@ -379,6 +379,7 @@ class Gate:
         verdict = replace(verdict, reasons=tuple(await add_comparisons(reasons, call, facts, person_text, self._deps.records.reference)))
         order = self._build_order(case, call, facts, build_call_label(call, preview))
         verdict = await add_missed_step(verdict, call, case.effect.missed, case.actor, self._deps)
+        verdict = replace(verdict, reasons=(*case.effect.notes, *verdict.reasons))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
             return await self._join(case, call, entry)

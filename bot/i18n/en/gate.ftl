@@ -477,6 +477,13 @@ gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-sum-by-rows = The amount was entered by hand, and now Bitrix24 will compute it from the products: the former amount is lost
 gate-class-money = This changes money
+gate-list-passed = The whole list goes to your colleague: { $rows } { $rows ->
+    [one] row
+   *[other] rows
+  }{ $columns ->
+    [none] {""}
+   *[other] { " " }({ $columns })
+  }. They will read it even without rights to these records
 gate-class-outward = Other people will see this
 gate-http-outward = Data will go to another site
 gate-notifies = The people named here will be notified
@@ -569,6 +576,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-by-rows] { gate-sum-by-rows }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-list-passed] { gate-list-passed }
     [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }

@@ -492,6 +492,14 @@ gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-sum-by-rows = Сумму ввели вручную, а теперь её посчитает Битрикс24 по товарам: прежняя сумма пропадёт
 gate-class-money = Это меняет деньги
+gate-list-passed = Весь список уйдёт коллеге: { $rows } { $rows ->
+    [one] строка
+    [few] строки
+   *[other] строк
+  }{ $columns ->
+    [none] {""}
+   *[other] { " " }({ $columns })
+  }. Коллега прочтёт его, даже если прав на эти записи нет
 gate-class-outward = Это увидят другие люди
 gate-http-outward = Данные уйдут на другой сайт
 gate-notifies = Названные здесь люди получат уведомление
@@ -589,6 +597,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-by-rows] { gate-sum-by-rows }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-list-passed] { gate-list-passed }
     [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }

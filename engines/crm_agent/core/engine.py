@@ -5,6 +5,7 @@ from typing import Final
 
 from engines.crm_agent.core import prompt, turn_work
 from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, find_held, list_following, list_missed
+from engines.crm_agent.core.list_sending import stand_for_message, write_sent_list
 from engines.crm_agent.core.lists import (
     complete_select,
     find_missing,
@@ -32,6 +33,7 @@ from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import STAND_IN, Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import SEND
 from orchestrator.domain.undo_request import FIND_UNDO, PROPOSE_UNDO, UNDO_STEPS
 from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
@@ -265,6 +267,11 @@ class _Turn:
         if planned.problem is not None:
             self._results[number] = "problem"
             return turn_work.build_unresolved_line(self._work, planned.problem)
+        if planned.step.method == SEND:
+            planned = await write_sent_list(self._ctx, self._work, planned, plan)
+            if planned.problem is not None:
+                self._results[number] = "problem"
+                return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
         if step.method in UNDO_STEPS:
             self._results[number] = "problem"  # it makes no record
@@ -286,6 +293,7 @@ class _Turn:
         return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as, changes=changes)
 
     def _build_effect(self, planned: PlannedStep) -> Effect:
+        planned = stand_for_message(planned)
         step = planned.step
         return Effect(
             method=step.method,
@@ -296,6 +304,7 @@ class _Turn:
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
             withdraws=planned.replaces,
+            notes=planned.notes,
             slot=planned.slot,
         )
 

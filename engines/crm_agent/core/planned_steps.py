@@ -11,6 +11,7 @@ from orchestrator.directory.current_records import is_binding_field
 from orchestrator.directory.date_places import split_operator
 from orchestrator.directory.field_references import find_key_reference, replace_key
 from orchestrator.directory.value_references import find_fields
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
@@ -38,6 +39,8 @@ class PlannedStep:
     page: Page | None = None
     replaces: str = ""
     """The confirmation that it withdraws, or that it stands for."""
+    notes: tuple[Notice, ...] = ()
+    """What code says of it on its card."""
 
     @property
     def taken(self) -> JsonObject:

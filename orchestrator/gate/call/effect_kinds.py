@@ -3,7 +3,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
-from orchestrator.domain.own_reads import NEXT, OWN_READS
+from orchestrator.domain.own_reads import NEXT, OWN_READS, SEND
 from orchestrator.gate.call import reminders, standing_orders
 from orchestrator.gate.call.kinds import (
     bulk_methods,
@@ -46,7 +46,7 @@ def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
 
 def list_steps() -> tuple[str, ...]:
     """Of code, which a model proposes beside methods of the portal."""
-    return (*_WITHOUT_KIND, NEXT)
+    return (*_WITHOUT_KIND, NEXT, SEND)
 
 
 def list_steps_like(name: str) -> list[str]:

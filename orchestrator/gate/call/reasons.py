@@ -138,6 +138,7 @@ ASKS: dict[str, str] = {
     "gate-sum-by-rows": "the sum was entered by hand; the portal will compute it from the product rows, and the former sum is lost.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
+    "gate-list-passed": "the message passes a list on ({rows} rows; columns: {columns}); the receiver reads it whatever their rights.",
     "gate-http-outward": "{method} sends data to another host.",
     "gate-notifies": "a text of {method} addresses people, who are notified.",
     "gate-hidden-link": "a link in a text of {method} shows another text than its address.",

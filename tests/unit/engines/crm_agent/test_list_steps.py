@@ -50,7 +50,7 @@ def test_only_lists_have_a_limit() -> None:
         ),
         ("reminder.create", {"text": "x"}, "There is: reminder.add, reminder."),
         ("history.get", {"deal": 481}, "There is: history.of."),
-        ("list.more", {}, "There is: list.next."),
+        ("list.more", {}, "There is: list.next, list.send."),
         ("crm.deal.list", {"page": 2}, "crm.deal.list has no parameter page. It takes: "),
     ],
 )
