@@ -55,7 +55,7 @@ def _render_head(body: HistoryBody, tr: Translator) -> Spans:
 
 def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
     if entry.what == "portal":
-        head = build_spans(format_bold(entry.when), f" · {tr.translate('history-portal')}")
+        head = build_spans(format_bold(entry.when), " · ", " · ".join(part for part in (entry.by, tr.translate("history-portal")) if part))
         return join_blocks([head, *_render_lines(entry.lines, tr)], "\n")
     parts = [entry.by, tr.translate("history-call", status=entry.status), *_render_decision(entry, tr)]
     if entry.undo:
@@ -88,6 +88,8 @@ def _render_lines(lines: Sequence[PreviewLine], tr: Translator) -> list[Spans]:
 
 
 def _render_line(line: PreviewLine) -> Spans:
+    if not (line.before or line.after):
+        return build_spans(line.name)
     before = f"{_trim_value(line.before)} → " if line.before else ""
     return build_spans(f"{line.name}: {before}", format_bold(_trim_value(line.after)))
 

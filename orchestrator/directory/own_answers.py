@@ -69,6 +69,8 @@ def _format_row(change: HistoryChange) -> str:
 
 
 def _format_line(line: HistoryLine) -> str:
+    if not (line.before or line.after):
+        return line.name
     before = f"{' '.join(line.before.split())} → " if line.before else ""
     return f"{line.name}: {before}{' '.join(line.after.split())}"
 

@@ -15,6 +15,7 @@ from orchestrator.domain.card_view import PreviewLine, PreviewPart
 from orchestrator.domain.effect import EffectRecord, StoredCall
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry
 from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange, HistoryLine, RecordHistory
+from orchestrator.features.history.portal_traces import EDITED, Trace, find_traces, is_seen_as
 from orchestrator.features.history.record_index import RecordIndex, find_start_time
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.effect import Facts
@@ -77,10 +78,13 @@ class HistoryPages:
             if row.status not in _HIDDEN and _read_call(row).kind == "bitrix"
         ]
         elsewhere = await self._find_outside_changes(target, rows)
-        merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [
+        traces = await find_traces(parse_target(target)[0], record, _list_call_times(rows), self._deps.records)
+        known = {event.id: trace for event, _ in elsewhere for trace in traces if is_seen_as(trace, parse_iso(event.ts))}
+        merged: list[tuple[str, EffectRow | Trace | tuple[StoredEvent, Sequence[Change]]]] = [
             (format_iso(find_start_time(row)), row) for row in rows
         ]
         merged += [(event.ts, (event, changes)) for event, changes in elsewhere]
+        merged += [(format_iso(trace.when), trace) for trace in traces if trace not in known.values()]
         merged.sort(key=lambda item: item[0], reverse=True)
         pages = max(1, -(-len(merged) // size))
         page = max(0, min(page, pages - 1))
@@ -88,7 +92,9 @@ class HistoryPages:
         history_entries = [
             await self._build_call_entry(one, target, actor, now)
             if isinstance(one, EffectRow)
-            else await self._build_outside_entry(one, target, actor, now)
+            else await self._build_trace_entry(one, target, record or {}, actor, now)
+            if isinstance(one, Trace)
+            else await self._build_outside_entry(one, target, actor, now, known.get(one[0].id))
             for _, one in merged[page * size : (page + 1) * size]
         ]
         return HistoryBody(
@@ -154,7 +160,7 @@ class HistoryPages:
         return outside
 
     async def _build_outside_entry(
-        self, change_group: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime
+        self, change_group: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime, trace: Trace | None
     ) -> HistoryEntry:
         event, changes = change_group
         kind, _ = parse_target(target)
@@ -172,7 +178,29 @@ class HistoryPages:
             ]
             name = fields.find_label(entity, change.field, actor.locale)
             lines.append(PreviewLine(field=change.field, name=name, before=before, after=after))
-        return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), lines=lines)
+        by = await self._find_employee(trace.user) if trace is not None else ""
+        return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), by=by, lines=lines)
+
+    async def _build_trace_entry(self, trace: Trace, target: str, record: JsonObject, actor: Actor, now: datetime) -> HistoryEntry:
+        """A move with the stage of now."""
+        kind, _ = parse_target(target)
+        line = PreviewLine(field=trace.field, name=EDITED[actor.locale], before="", after="")
+        if trace.is_move:
+            entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
+            info = fields.find_field_info(entity, trace.field)
+            context = Context(entity=kind, category=int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", kind)) or 0))
+            reader = Reader(names=self._deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+            stage = fields.find_value(record, trace.field, kind)
+            after = await format_value(stage, info.kind if info else "text", context=context, reader=reader)
+            line = PreviewLine(field=trace.field, name=fields.find_label(entity, trace.field, actor.locale), before="", after=after)
+        by = await self._find_employee(trace.user)
+        return HistoryEntry(what="portal", when=_format_when(format_iso(trace.when), actor, now), by=by, lines=[line])
+
+    async def _find_employee(self, number: int) -> str:
+        try:
+            return await self._deps.names.find_user_name(number) or str(number)
+        except BitrixError:
+            return str(number)
 
     def _find_name(self, key: str, then: str = "") -> str:
         """Else the former name `then`, else the key."""
@@ -204,6 +232,12 @@ def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind
         if row.status in {"succeeded", "unknown", "started"} and timedelta() <= seen - find_start_time(row) <= _SAME_HAND
     )
     return any(field_key in _list_written_fields(row, kind) for row in near)
+
+
+def _list_call_times(rows: Sequence[EffectRow]) -> list[datetime]:
+    """Of what the bot did or may have done: when it began and when it ended."""
+    ours = [row for row in rows if row.status in {"succeeded", "unknown", "started"}]
+    return [moment for row in ours for moment in (find_start_time(row), row.updated_at)]
 
 
 def _list_written_fields(row: EffectRow, kind: str) -> set[str]:
