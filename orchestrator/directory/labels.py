@@ -14,7 +14,7 @@ from orchestrator.directory.answers import RecordRow
 from orchestrator.directory.reference_data import INVOICE, QUOTE
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
-from orchestrator.language.text import Locale, format_number, to_visible_line, trim_text
+from orchestrator.language.text import Locale, format_dialed_phone, format_number, to_visible_line, trim_text
 from orchestrator.language.word_runs import remove_markup
 from state.stored import JsonObject
 
@@ -82,7 +82,8 @@ def format_row_label(row: JsonObject, locale: Locale = "ru") -> str:
     """«Встреча с «Вектором»»: the first of the fields by which people know a row that is no record of its own; else «№12»."""
     by_key = {to_field_key(name): value for name, value in row.items()}
     texts = (_clean_text(remove_markup(str(value))) for key in _ROW_NAMES if (value := by_key.get(key)) not in (None, "", False))
-    return trim_text(next(filter(None, texts), ""), limit=BUTTON) or _format_number(RecordRow.model_validate(row), locale)
+    label = format_dialed_phone(next(filter(None, texts), ""))
+    return trim_text(label, limit=BUTTON) or _format_number(RecordRow.model_validate(row), locale)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:

@@ -25,7 +25,7 @@ from orchestrator.domain.outputs import Table
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum
-from orchestrator.language.text import Locale, format_phone, to_visible_line
+from orchestrator.language.text import Locale, format_dialed_phone, to_visible_line
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
@@ -41,7 +41,7 @@ _SUMS: Final = frozenset({"opportunity", "taxvalue", "revenue"})
 _OWNER, _OWNER_TYPE = "ownerid", "OWNER_TYPE_ID"
 _IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
 """Normalized fields that stand in each row's title anyway."""
-_ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
+_ADDRESSES: Final = frozenset({"phone", "phonenumber", "email", "web", "im", "fm"})
 _CARD_WORDS: Final = load_lexicon("card_fields")
 _ROW_COLUMNS: Final = load_lexicon("records").read_table("row_columns")
 _FLAGS: Final = {"Y": "set", "1": "set", "N": "unset", "0": "unset"}
@@ -290,7 +290,7 @@ async def _format_one(entity: str, column: Column, value: object, row: JsonObjec
         case "flag" | "boolean" if text in _FLAGS:
             return _CARD_WORDS.read_text("flags", locale, _FLAGS[text])
         case _ if column.key in _ADDRESSES:
-            return format_phone(text)
+            return format_dialed_phone(text)
         case _:
             return text
 

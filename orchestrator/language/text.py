@@ -127,6 +127,14 @@ _RUSSIAN: Final = re.compile(r"(\+7|8)([0-9]{3})([0-9]{3})([0-9]{2})([0-9]{2})")
 _NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
 
 
+_DOMESTIC: Final = re.compile(r"8 (?=[34789][0-9]{2} )")
+
+
+def format_dialed_phone(value: str) -> str:
+    """As `format_phone`, and «8 901 …» as «+7 901 …»: a messenger makes a link that dials of it."""
+    return _DOMESTIC.sub("+7 ", format_phone(value), count=1) if _PHONE.fullmatch(value) else value
+
+
 def format_phone(value: str) -> str:
     """«79011234567» becomes «+7 901 123-45-67»; any other text stays."""
     if not _PHONE.fullmatch(value):

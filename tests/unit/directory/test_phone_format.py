@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.language.text import format_phone
+from orchestrator.language.text import format_dialed_phone, format_phone
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,18 @@ from orchestrator.language.text import format_phone
 )
 def test_a_number_is_grouped_or_left_as_it_is(written: str, shown: str) -> None:
     assert format_phone(written) == shown
+
+
+@pytest.mark.parametrize(("written", "shown"), [
+    ("89011234567", "+7 901 123-45-67"),
+    ("8 (495) 123-45-67", "+7 495 123-45-67"),
+    ("8 800 555 35 35", "+7 800 555-35-35"),
+    ("79011234567", "+7 901 123-45-67"),
+    ("81012345678", "8 101 234-56-78"),
+    ("+375291234567", "+375291234567"),
+    ("8 901", "8 901"),
+    ("8 901 ivan@example.ru", "8 901 ivan@example.ru"),
+])  # fmt: skip
+def test_a_number_of_a_list_can_be_dialed_from_the_chat(written: str, shown: str) -> None:
+    """In the international form, which a messenger links; «8 10» leads abroad, and what is no number stays."""
+    assert format_dialed_phone(written) == shown
