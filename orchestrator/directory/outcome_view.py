@@ -203,14 +203,14 @@ def _find_left_out(outcome: Outcome, rows: Sequence[JsonObject]) -> frozenset[st
 async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
     model_rows = []
     table = []
-    for row in rows[:MODEL_ROWS]:
+    for row in rows:
         number = RecordRow.model_validate(row).id
         label = await naming.build_label("user", row, actor.locale)
         model_rows.append({"id": number, "label": label, "active": row.get("ACTIVE", row.get("active"))})
         table.append(Row(label=label, url=naming.build_card_url("user", number), target=f"user:{number}" if number else ""))
-    labels = tuple(row.label for row in table)
+    labels = tuple(row.label for row in table[:MODEL_ROWS])
     rendered = Table(rows=tuple(table), total=len(rows))
-    return OutcomeView(rows=tuple(model_rows), table=rendered, total=len(rows), labels=labels)
+    return OutcomeView(rows=tuple(model_rows[:MODEL_ROWS]), table=rendered, total=len(rows), labels=labels)
 
 
 def _select_fields(row: JsonObject, selected: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:

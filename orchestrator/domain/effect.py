@@ -60,6 +60,13 @@ class Outcome(Frozen):
     following: tuple[JsonObject, ...] = ()
     """Previews of the steps that follow a planned call."""
 
+    def cut(self, limit: int) -> "Outcome":
+        """The list's first `limit` rows; 0 for all."""
+        if not limit or not isinstance(self.result, list):
+            return self
+        rows = self.result[:limit]
+        return self.model_copy(update={"result": rows, "total": len(rows), "sums": None})
+
     @property
     def already(self) -> bool:
         """Not sent, because what it should bring about was there."""

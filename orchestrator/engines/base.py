@@ -128,6 +128,8 @@ class ListSource:
     method: str
     params: JsonObject
     by: str
+    limit: int = 0
+    """Rows from the beginning; 0 for all."""
 
 
 @dataclass(frozen=True, kw_only=True)

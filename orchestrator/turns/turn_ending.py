@@ -231,7 +231,9 @@ def read_shown_table(table: Table, source: ListSource | None, *, has_file: bool)
     rows = tuple(ShownRow(row.target, "" if table.is_prose else row.label) for row in seen)
     total = max(table.total, table.first - 1 + len(table.rows))
     shown_list = ShownList(place=table.place, total=total, rows=rows, first=table.first, fields=table.fields)
-    return replace(shown_list, method=source.method, params=source.params, by=source.by) if source is not None else shown_list
+    if source is None:
+        return shown_list
+    return replace(shown_list, method=source.method, params=source.params, by=source.by, limit=source.limit)
 
 
 def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:

@@ -31,6 +31,8 @@ class ShownList:
     """The call with which `by` can read on; "" for none."""
     params: JsonObject = field(default_factory=dict)
     by: str = ""
+    limit: int = 0
+    """So many rows of what the call reads are the list; 0 for all."""
     fields: tuple[str, ...] = ()
     """The columns that were shown."""
 
@@ -42,12 +44,12 @@ class ShownList:
     def from_stored(cls, data: JsonObject) -> "ShownList":
         rows = tuple(ShownRow(record, label) for record, label in data.get("rows", ()))
         call = {"method": data.get("method", ""), "params": data.get("params", {}), "by": data.get("by", "")}
-        call["fields"] = tuple(data.get("fields", ()))
+        call |= {"fields": tuple(data.get("fields", ())), "limit": data.get("limit", 0)}
         return cls(place=data.get("place", ""), total=data.get("total", 0), rows=rows, first=data.get("first", 1), **call)
 
     def to_stored(self) -> dict[str, Any]:
         more = {"first": self.first if self.first > 1 else 0, "method": self.method, "params": self.params, "by": self.by}
-        more["fields"] = list(self.fields)
+        more |= {"fields": list(self.fields), "limit": self.limit}
         rows = [[row.record, row.label] for row in self.rows]
         return {"place": self.place, "total": self.total, "rows": rows, **{name: value for name, value in more.items() if value}}
 

@@ -11,7 +11,6 @@ from engines.crm_agent.core.lists import (
     find_missing,
     find_shown_steps,
     hide_markers,
-    is_listable,
     list_placed_records,
 )
 from engines.crm_agent.core.observations import ObservationLine, build_skipped_line, format_line
@@ -282,12 +281,8 @@ class _Turn:
             update={"following": following, "is_held": is_held, "missed": list_missed(plan[: number - 1], self._results)}
         )
         result = self._results[number] = await self._ctx.submit(effect)
-        source = (
-            ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
-            if is_listable(step.method) and not planned.limit
-            else None
-        )
         self._work.add_namesakes(planned.namesakes)
+        source = ListSource(method=step.method, params=step.params, by=self._ctx.actor.key, limit=planned.limit)
         read_as = turn_work.ReadAs(page=planned.page, source=source, limit=planned.limit)
         changes = self._ctx.count_changes(effect)
         return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as, changes=changes)

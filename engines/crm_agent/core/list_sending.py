@@ -1,8 +1,8 @@
 """Step list.send: a list that the person saw goes to a colleague as it is. Code writes the message; its card shows all of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from engines.crm_agent.core.lists import is_listable
 from engines.crm_agent.core.planned_steps import PlannedStep
@@ -13,6 +13,7 @@ from orchestrator.domain.effect import Effect, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import SEND
 from orchestrator.engines.base import TurnContext
+from state.model.shown_lists import ShownList
 from state.stored import JsonObject
 
 MESSAGE: Final = "im.message.add"
@@ -21,7 +22,7 @@ _FORM: Final = (
     f'{SEND} {{"to","text"}}: to is one "@user:…", text an optional sentence of the person; it sends the list that was shown last'
 )
 _NOT_YET: Final = f"the list is read in this same answer; propose {SEND} when you have seen it"
-_NONE: Final = "no list of this person was shown that can be read again; read the list that is meant, without limit, then send it"
+_NONE: Final = "no list of this person was shown that can be read again; read the list that is meant, then send it"
 
 
 async def write_sent_list(ctx: TurnContext, work: TurnWork, planned: PlannedStep, plan: Sequence[PlannedStep]) -> PlannedStep:
@@ -69,7 +70,7 @@ async def _write_message(ctx: TurnContext, work: TurnWork, planned: PlannedStep,
         earlier = ctx.state.last_shown
         if earlier is None or not earlier.method or earlier.by != ctx.actor.key:
             return None
-        read, fields = await _read_again(ctx, planned, earlier.method, earlier.params), earlier.fields
+        read, fields = await _read_again(ctx, planned, earlier), earlier.fields
     if read is None or not read.table.rows:
         return None
     message: ListMessage = await ctx.query("list_message", outcome=read.outcome, table=read.table, fields=fields, to=to, actor=ctx.actor)
@@ -82,9 +83,10 @@ def _find_read(work: TurnWork) -> ReadList | None:
     return work.lists[max(places)] if places else None
 
 
-async def _read_again(ctx: TurnContext, planned: PlannedStep, method: str, params: Mapping[str, Any]) -> ReadList | None:
-    outcome = await ctx.submit(Effect(method=method, params=params, must_read=True, slot=f"{planned.slot}/rows"))
+async def _read_again(ctx: TurnContext, planned: PlannedStep, shown: ShownList) -> ReadList | None:
+    outcome = await ctx.submit(Effect(method=shown.method, params=shown.params, must_read=True, slot=f"{planned.slot}/rows"))
     if not isinstance(outcome, Outcome) or outcome.status != "succeeded":
         return None
+    outcome = outcome.cut(shown.limit)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
     return ReadList(outcome=outcome, table=seen.table) if seen.table is not None else None

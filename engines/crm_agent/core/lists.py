@@ -30,7 +30,7 @@ def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> Nex
     if work.lists:
         detail = "list.next goes on with the list of an earlier answer; a list of this turn is shown with its marker"
         return Unresolved(notice=_NONE, detail=detail)
-    if cut_list is None or not cut_list.method:
+    if cut_list is None or not is_listable(cut_list.method):
         return Unresolved(notice=_NONE, detail="no list of records was shown that could go on; read the list that is meant")
     if cut_list.by != ctx.actor.key:
         return Unresolved(notice=_NONE, detail="the list shown last was read for somebody else; read it anew for this person")

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from engines.crm_agent.core.lists import is_listable
 from engines.crm_agent.core.run_offers import build_offer_messages
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
@@ -46,7 +47,7 @@ def format_last_shown(state: SessionState) -> Mapping[str, object]:
     if numbered_list is None or not numbered_list.has_records:  # rows of groups mean no record
         return {}
     rows = {str(number): row.record for number, row in enumerate(numbered_list.rows, start=numbered_list.first)}
-    is_cut = bool(numbered_list.method) and numbered_list.first + len(numbered_list.rows) <= numbered_list.total
+    is_cut = is_listable(numbered_list.method) and numbered_list.first + len(numbered_list.rows) <= numbered_list.total
     return {"last_shown": {"total": numbered_list.total, "rows": rows, **({"next": "list.next"} if is_cut else {})}}
 
 

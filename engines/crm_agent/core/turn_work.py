@@ -252,10 +252,7 @@ class ReadAs:
     def cut(self, outcome: Outcome) -> Outcome:
         if self.page is not None:
             return self.page.cut(outcome)
-        if not self.limit or not isinstance(outcome.result, list):
-            return outcome
-        rows = outcome.result[: self.limit]
-        return outcome.model_copy(update={"result": rows, "total": len(rows), "sums": None})
+        return outcome.cut(self.limit)
 
 
 _WHOLE: Final = ReadAs()
@@ -313,9 +310,8 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
         if read_as.limit and (outcome.total or 0) > table.total:
             table = table.model_copy(update={"fitting": outcome.total})
         if page is None or table.rows:
-            work.lists[work.iteration, number] = ReadList(
-                outcome=wanted_rows if read_as.limit else outcome, table=table, source=read_as.source
-            )
+            source = read_as.source if isinstance(outcome.result, list) else None  # else one record, or an answer of code
+            work.lists[work.iteration, number] = ReadList(outcome=wanted_rows if read_as.limit else outcome, table=table, source=source)
     if seen.report is not None:
         work.reports.append(CountedReport(iteration=work.iteration, step=number, answer=seen.report))
         return describe_report(seen.report)

@@ -56,6 +56,7 @@ async def _read_sheet(shown: ShownList, actor: Actor, row: InboxRow, session: Se
     if not isinstance(outcome, Outcome) or outcome.status != "succeeded":
         reason = outcome.reason if isinstance(outcome, Outcome) else None
         return reason or Notice(code="list-unread")
+    outcome = outcome.cut(shown.limit)
     try:
         seen: OutcomeView = await tools.queries["present"](outcome=outcome, actor=actor)
         if seen.table is None or not seen.table.rows:

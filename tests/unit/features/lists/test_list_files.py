@@ -119,3 +119,39 @@ def test_odd_cells(cell: Any, unit: Any, read: Any) -> None:
     body = Reply(parts=(part,)).model_dump(mode="json")
     row = OutboxRow(id="r", session="tg:1007", channel="tg", kind="reply", body=body, due_at=clock(), created_at=clock())
     assert read_file(row)[1] == ["Р", read]
+
+
+_KINDS: Any = [
+    (step("crm.deal.list", {"filter": {"CLOSED": "N"}, "order": {"OPPORTUNITY": "DESC"}, "limit": 3}), 3),
+    (step("crm.activity.list", {"filter": {"COMPLETED": "N"}, "select": ["ID", "SUBJECT", "DEADLINE", "TYPE_ID", "PROVIDER_ID"]}), 0),
+    (step("tasks.task.list", {"filter": {"RESPONSIBLE_ID": 7}}), 0),
+    (step("voximplant.statistic.get", {"FILTER": {">CALL_DURATION": 0}}), 0),
+    (step("crm.deal.productrows.get", {"id": 481}), 0),
+    (step("crm.lead.list", {"filter": {}}), 0),
+    (step("user.get", {"FILTER": {"ACTIVE": True}}), 0),
+]
+
+
+@pytest.mark.parametrize(("read", "rows"), _KINDS, ids=[one["method"] for one, _ in _KINDS])
+async def test_each_kind_of_list_has_a_file_of_all_its_rows(world: World, read: dict[str, Any], rows: int) -> None:
+    """As many as the list says, with columns that people expect; "the three largest" has three."""
+    goods = [{"PRODUCT_NAME": name, "PRICE": 100, "QUANTITY": 2} for name in ("Насос", "Труба")]
+    await world.client.call("crm.deal.productrows.set", {"id": 481, "rows": goods})
+    world.model.will(reply(read, text="Смотрю."), reply(text="[[list 1]]"))
+    await world.work(message("покажи", actor=LEAD, key=LEAD.key))
+    shown = Reply.model_validate([row for row in world.outbox() if row.kind == "reply"][-1].body)
+    table = next(part for part in shown.parts if part.kind == "table")
+    toasts, files = await answer(world, press(shown.actions[-1].words, actor=LEAD))
+    assert toasts == ["report-file"]
+    head, *cells = read_file(files[0])
+    assert len(cells) == len(table.rows) == table.total > 1
+    assert not rows or len(cells) == rows
+    assert len(head) > 2
+    assert all(any(line[number] is not None for line in cells) for number in (0, 1)), head
+
+
+async def test_a_record_alone_is_no_list(world: World) -> None:
+    world.model.will(reply(step("crm.deal.get", {"id": 481}), text="Смотрю."), reply(text="[[list 1]]"))
+    await world.work(message("покажи сделку 481", actor=LEAD, key=LEAD.key))
+    shown = Reply.model_validate([row for row in world.outbox() if row.kind == "reply"][-1].body)
+    assert not [action for action in shown.actions if action.words[0] == "list"]
