@@ -129,6 +129,8 @@ class BulkFile(View):
     items: Sequence[BulkItem] = ()
     notes: Sequence[BulkItem] = ()
     """Sent when all records are changed."""
+    part_notes: Sequence[BulkItem] = ()
+    """In their place to who got only some of theirs."""
     left: Sequence[LeftRecord] = ()
     sums: Mapping[str, str] = Field(default_factory=dict)
     """By currency, of the records that change."""
@@ -176,7 +178,7 @@ class BulkFile(View):
 
     @property
     def calls(self) -> Sequence[BulkItem]:
-        return (*self.items, *self.notes)
+        return (*self.items, *self.notes, *self.part_notes)
 
     def split(self) -> Iterator[Sequence[BulkItem]]:
         for start in range(0, len(self.items), PART):

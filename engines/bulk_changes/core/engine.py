@@ -1,5 +1,6 @@
 """Carries out an approved file of changes, fifty records at a time, and tells how far it is and what became of each."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -74,11 +75,20 @@ class BulkEngine:
 
 
 def _list_true_notes(file: BulkFile, tally: _Tally) -> list[BulkItem]:
-    """Without those to people who got none of their records after all."""
+    """To who got all of their records, or some; none to who got none after all."""
     done = frozenset(tally.done)
-    fields = [(item.params.get("fields") or {}, _OWNERS.get(item.record.partition(":")[0], "")) for item in file.items if item.key in done]
-    owners = {str(written.get(name)) for written, name in fields}
-    return [note for note in file.notes if str(note.params.get("USER_ID")) in owners]
+    meant, got = _count_owned(file.items), _count_owned([item for item in file.items if item.key in done])
+    whole = [note for note in file.notes if 0 < got[_find_receiver(note)] == meant[_find_receiver(note)]]
+    return whole + [note for note in file.part_notes if 0 < got[_find_receiver(note)] < meant[_find_receiver(note)]]
+
+
+def _count_owned(items: Sequence[BulkItem]) -> Counter[str]:
+    written = ((item.params.get("fields") or {}, _OWNERS.get(item.record.partition(":")[0], "")) for item in items)
+    return Counter(str(fields.get(owner)) for fields, owner in written)
+
+
+def _find_receiver(note: BulkItem) -> str:
+    return str(note.params.get("USER_ID"))
 
 
 async def _run_part(ctx: RunContext, node: str, items: Sequence[BulkItem], card: str) -> _Tally:

@@ -12,7 +12,7 @@ from orchestrator.domain.bulk import BulkFile, BulkItem, LeftRecord, add_sums
 from orchestrator.domain.effect import ALREADY_SO, BatchUnwritable, Effect, Provenance, write_batch
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.run_approved import refuse_unchanged
-from orchestrator.gate.bulk.notes import METHOD, list_notes
+from orchestrator.gate.bulk.notes import METHOD, list_notes, list_part_notes
 from orchestrator.gate.bulk.sources import Candidate, Candidates, list_candidates, list_own_values, normalize_leaf
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
@@ -101,9 +101,14 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
             asks.append(judged.ask)
     if not items:
         return _refuse_all(left, refusals)
-    notes = await _judge_notes(items, candidates.former, bench) if candidates.former else []
+    whole = await list_notes(items, candidates.former, bench.reader) if candidates.former else []
+    notes = await _judge_notes(whole, "n", bench)
     if isinstance(notes, Refuse):
         return notes
+    part = await list_part_notes(items, candidates.former, bench.reader) if notes else []
+    part_notes = await _judge_notes(part, "p", bench)
+    if isinstance(part_notes, Refuse):
+        return part_notes
     reasons = {_build_reason_key(reason): reason for ask in asks for reason in _list_own_reasons(ask)}
     return BulkFile(
         title=_TITLES[candidates.verb][actor.locale].format(count=len(items)),
@@ -111,6 +116,7 @@ async def _judge_all(candidates: Candidates, effect: Effect, actor: Actor, deps:
         entity=candidates.entity,
         items=items,
         notes=notes,
+        part_notes=part_notes,
         left=left,
         sums=add_sums(items),
         reasons=tuple(reasons.values()),
@@ -129,11 +135,11 @@ def _refuse_all(left: Sequence[LeftRecord], refusals: Sequence[Refuse]) -> Refus
     return refuse("gate-bulk-nothing", count=len(left), already=already, other=len(left) - already)
 
 
-async def _judge_notes(items: Sequence[BulkItem], former: int, bench: _Bench) -> list[BulkItem] | Refuse:
+async def _judge_notes(written: Sequence[JsonObject], sign: str, bench: _Bench) -> list[BulkItem] | Refuse:
     notes: list[BulkItem] = []
-    for number, params in enumerate(await list_notes(items, former, bench.reader), start=1):
+    for number, params in enumerate(written, start=1):
         candidate = Candidate(method=METHOD, params=params, record=("user", params["USER_ID"]), row={})
-        judged = await _judge(candidate, f"n{number}", bench, {})
+        judged = await _judge(candidate, f"{sign}{number}", bench, {})
         if isinstance(judged, Refuse):
             return judged
         notes += [judged.item] if judged.item is not None else []

@@ -12,7 +12,7 @@ from state.stored import JsonObject
 
 METHOD: Final = "im.notify.personal.add"
 _WORDS: Final = load_lexicon("bulk_card")
-_NOTE: Final = {name: _WORDS.read_titles(name) for name in ("note", "note_kind", "more")}
+_NOTE: Final = {name: _WORDS.read_titles(name) for name in ("note", "part_note", "note_kind", "more")}
 _KIND_NAMES: Final = {kind: _WORDS.read_titles("kinds", kind) for kind in _WORDS.read_names("kinds")}
 _OWNERS: Final = {kind.entity: kind.owner for kind in KINDS.values()}
 _MOST_NAMED: Final = 20
@@ -24,6 +24,15 @@ async def list_notes(items: Sequence[BulkItem], former: int, reader: Reader) -> 
     who = await reader.names.find_user_name(former)
     return [
         {"USER_ID": owner, "MESSAGE": _write(owned, who, reader)} for owner, owned in _group_by_owner(items).items() if owner != reader.user
+    ]
+
+
+async def list_part_notes(items: Sequence[BulkItem], former: int, reader: Reader) -> list[JsonObject]:
+    """The parameters of the notice to who gets only some of several records: it names none, since nobody knows yet which."""
+    who = escape_text(await reader.names.find_user_name(former), locale=reader.locale)
+    text = _NOTE["part_note"][reader.locale].format(who=who)
+    return [
+        {"USER_ID": owner, "MESSAGE": text} for owner, owned in _group_by_owner(items).items() if owner != reader.user and len(owned) > 1
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -233,6 +234,21 @@ async def test_who_got_none_of_their_records_after_all_is_told_of_none(tmp_path:
         (done, _left) = read_end(await decide(world, card, actor=VERA, key=VERA.key))
         assert done[1] == {"made": 10, "count": 19}
         assert [write for write in firm.list_writes() if write.startswith("im.notify")] == []
+
+
+async def test_who_got_only_a_part_is_not_told_of_the_others(tmp_path: Path) -> None:
+    """One of the deals that were meant for them moved on: no list, which would name it, but that there are some."""
+    async with a_bulk_world(tmp_path) as world:
+        firm = cast("Firm", world.portal)
+        handed = {"from": 7, "to": [6, 8], "what": ["deals"]}
+        card = find_card(await propose(world, handed, method="person.handover", actor=VERA, key=VERA.key))
+        asked = {"filter": {"ASSIGNED_BY_ID": 7, "CLOSED": "N"}, "order": {"ID": "ASC"}, "select": ["ID", "TITLE"]}
+        moved = (await firm.read("crm.deal.list", asked))[1]
+        await firm.read("crm.deal.update", {"id": moved["ID"], "fields": {"ASSIGNED_BY_ID": 6}})
+        await decide(world, card, actor=VERA, key=VERA.key)
+        (told,) = [unquote_plus(write) for write in firm.list_writes() if write.startswith("im.notify")]
+        assert "передана часть записей" in told
+        assert moved["TITLE"] not in told
 
 
 async def test_one_task_is_made_for_each_record_with_its_own_words(tmp_path: Path) -> None:
