@@ -10,6 +10,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.domain.taint import Value
 from orchestrator.expressions import operations
+from orchestrator.expressions.days import name_type
 from orchestrator.expressions.operations import FUNCTIONS, LARGEST, LONGEST, METHODS, OperationFailed
 from orchestrator.expressions.placeholders import SCENARIO, Template, fill_text, format_value, require_value
 from orchestrator.expressions.syntax import ARITHMETIC, NAMES_OF_SYNTAX, ORDER, UNSET, is_storable, read_constant, read_words
@@ -344,7 +345,7 @@ class Compiler:
         def call(names: Names) -> Any:
             subject = value(names)
             if not isinstance(subject, types):
-                kind = operations.name_type(subject)
+                kind = name_type(subject)
                 raise OperationFailed("expression-method", f"a {kind} has no .{name}()", name=name, left=kind)
             return how(subject, *[part(names) for part in parts])
 

@@ -2,13 +2,12 @@
 
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
 from typing import Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orchestrator.domain.suggestions import suggest_name
+from orchestrator.expressions.days import OperationFailed as OperationFailed  # noqa: PLC0414 - all that conditions do stands here
+from orchestrator.expressions.days import add_days, at_time, format_date, is_day, name_type, order_days, read_day, read_number
 
 LONGEST: Final = 10_000
 """Of a text or list that an operation makes."""
@@ -16,53 +15,11 @@ LARGEST: Final = 2**63 - 1
 """Refused beyond this, in either direction."""
 MAX_SEARCHED: Final = 100_000
 """Elements that `in` searches; a number is searched in at most LONGEST texts."""
-_NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
-_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(T.*)?", re.ASCII)
-"""Of a moment, the day as it is written."""
-_CLOCK: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
-_FARTHEST_DAYS: Final = 36_600
-
-
-class OperationFailed(Exception):
-    """`code` and `values` make the sentence for people, the text is the English one."""
-
-    def __init__(self, code: str, message: str, suggestion: str = "", **args: str | int) -> None:
-        super().__init__(message)
-        self.code, self.suggestion, self.values = code, suggestion, args
-        self.place: tuple[int, int] = (0, 0)
-        """(0, 0) until known."""
 
 
 def build_name_error(name: str, names: Iterable[str]) -> OperationFailed:
     return OperationFailed("expression-name", f"there is no variable {name!r}", suggest_name(name, map(str, names)), name=name)
-
-
-def name_type(value: object) -> str:
-    """In the words of authors: text, number, list."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true/false"
-        case int() | float():
-            return "number"
-        case str():
-            return "text"
-        case Mapping():
-            return "object"
-        case _:
-            return "list"
-
-
-def read_number(value: object) -> int | float | None:
-    """ "18" or " -2.5 "; None for others."""
-    if not isinstance(value, str):
-        return None
-    match = _NUMERIC.fullmatch(value)
-    if match is None:
-        return None
-    return float(value) if match[2] else int(value)
 
 
 def _is_number(value: object) -> bool:
@@ -86,7 +43,9 @@ def compare(left: object, right: object, how: Callable[[Any, Any], bool]) -> boo
         second = read_number(right)
     elif _is_number(right) and isinstance(left, str):
         first = read_number(left)
-    if (_is_number(first) and _is_number(second)) or (isinstance(first, str) and isinstance(second, str)):
+    if isinstance(first, str) and isinstance(second, str):
+        return how(*order_days(first, second))
+    if _is_number(first) and _is_number(second):
         return how(first, second)
     args = {"left": name_type(left), "right": name_type(right)}
     raise OperationFailed("expression-compare", f"a {args['left']} cannot be compared with a {args['right']}", **args)
@@ -150,7 +109,9 @@ def add(left: Any, right: Any) -> Any:
 
 
 def calculate(sign: str, how: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float:
-    """`sign` names the operation in the error."""
+    """`sign` names the operation in the error. Between two days it is the number of days."""
+    if sign == "-" and is_day(left) and is_day(right):
+        return (read_day("-", left) - read_day("-", right)).days
     if not (_is_number(left) and _is_number(right)):
         raise _refuse_arithmetic(sign, left, right)
     try:
@@ -271,40 +232,6 @@ def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) 
     return best
 
 
-def _read_day(name: str, value: object) -> date:
-    match = _DAY.fullmatch(value) if isinstance(value, str) else None
-    try:
-        return date.fromisoformat(match[1] if match is not None else "")
-    except ValueError:
-        message = f"{name}() takes a day such as 2026-11-27, not this {name_type(value)}"
-        raise OperationFailed("expression-function", message, name=name, left=name_type(value)) from None
-
-
-def _add_days(value: object, count: object) -> str:
-    """A negative `count` goes back."""
-    day, number = _read_day("add_days", value), read_number(count) if isinstance(count, str) else count
-    if type(number) is not int or abs(number) > _FARTHEST_DAYS:
-        message = f"add_days() takes a whole number of at most {_FARTHEST_DAYS} days"
-        raise OperationFailed("expression-function", message, name="add_days", left=name_type(count))
-    try:
-        return (day + timedelta(days=number)).isoformat()
-    except OverflowError:
-        raise OperationFailed("expression-function", "add_days() leaves the calendar", name="add_days", left=name_type(value)) from None
-
-
-def _at_time(value: object, clock: object, zone: object) -> str:
-    """With the offset from UTC, as the portal reads it."""
-    day = _read_day("at_time", value)
-    match = _CLOCK.fullmatch(clock) if isinstance(clock, str) else None
-    try:
-        if match is not None and isinstance(zone, str) and zone:
-            return datetime.combine(day, time(int(match[1]), int(match[2])), ZoneInfo(zone)).isoformat()
-    except (ZoneInfoNotFoundError, OSError, ValueError):  # no such zone, a folder of the database, or a path
-        pass
-    message = "at_time() takes a day, a time such as 18:00 and a time zone such as Europe/Moscow"
-    raise OperationFailed("expression-function", message, name="at_time", left=name_type(clock if match is None else zone))
-
-
 FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "len": (_count, 1, 1),
     "str": (_to_text, 1, 1),
@@ -315,10 +242,11 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "round": (_round, 1, 2),
     "min": (lambda *values: _pick("min", operator.lt, values), 1, 20),
     "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
-    "add_days": (_add_days, 2, 2),
-    "at_time": (_at_time, 3, 3),
+    "add_days": (add_days, 2, 2),
+    "at_time": (at_time, 3, 3),
+    "format_date": (format_date, 1, 1),
     "format_number": (_format_number, 1, 1),
-    "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
+    "weekday": (lambda value: read_day("weekday", value).isoweekday(), 1, 1),
 }
 """What each does, the fewest and the most arguments."""
 

@@ -29,6 +29,7 @@ expression-arguments = { $name }() takes { $least } to { $most } values.
 expression-function = { $name }() does not work with this value ({ expression-left }).
 expression-method = .{ $name }() does not work with this value ({ expression-left }).
 expression-compare = Cannot compare: { expression-left } on the left, { expression-right } on the right.
+expression-day-text = “{ $left }” is a text and no day. A day is written 2026-12-31; a question with type: date reads what a person answers.
 expression-arithmetic = Cannot calculate “{ $sign }”: { expression-left } on the left, { expression-right } on the right. int(…) makes a number of a text.
 expression-in = On the right of in there must be a text, a list or an object, not { expression-right }.
 expression-in-text = Only a text can be searched in a text, and on the left of in there is { expression-right }.

@@ -29,6 +29,7 @@ expression-arguments = { $name }() принимает значений: от { $
 expression-function = { $name }() не работает с таким значением ({ expression-left }).
 expression-method = .{ $name }() не работает с таким значением ({ expression-left }).
 expression-compare = Нельзя сравнить: слева { expression-left }, справа { expression-right }.
+expression-day-text = «{ $left }» — это текст, а не день. День пишут так: 2026-12-31; ответ человека читает вопрос с type: date.
 expression-arithmetic = Нельзя посчитать «{ $sign }»: слева { expression-left }, справа { expression-right }. Число из текста делает int(…).
 expression-in = Справа от in должен быть текст, список или объект, а там { expression-right }.
 expression-in-text = В тексте ищут только текст, а слева от in — { expression-right }.

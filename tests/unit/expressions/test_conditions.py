@@ -80,7 +80,7 @@ def test_a_number_and_a_numeric_text_are_compared_as_numbers(source: str, value:
 @pytest.mark.parametrize(("source", "code", "column"), [
     ("age > 1 and agee > 2", "expression-name", 13), ("deal.titel == 'x'", "expression-no-part", 1),
     ("results[5].text", "expression-no-part", 1), ("plan > 5", "expression-compare", 1), ("nothing < 5", "expression-compare", 1),
-    ("typed + 1", "expression-arithmetic", 1), ("True and age / 0", "expression-zero", 10), ("age.title", "expression-no-parts", 1),
+    ("typed + 1", "expression-arithmetic", 1), ("'31.12.2026' < '10.01.2027'", "expression-day-text", 1), ("True and age / 0", "expression-zero", 10), ("age.title", "expression-no-parts", 1),
     ("plan.get('x')", "expression-method", 1), ("int('no')", "expression-function", 1),
     ("'Алиса' == имя and nobody", "expression-name", 20), ("age > 1 and '{agee}' != 'x'", "expression-name", 13),
     ("'{deal.titel}!' == 'x'", "expression-no-part", 1), ("'{context.age}' == '20'", "expression-name", 1),

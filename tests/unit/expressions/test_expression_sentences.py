@@ -12,7 +12,18 @@ from orchestrator.domain.finding import DefinitionRefused, Finding
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
 from tests.unit.expressions.hostile_kit import build_names, read_hostile
 
-MORE = ["", "n is 5", "text[0:'a']", "n in 5", "(" * 51, "a" * 2001, " and ".join(["n"] * 201), "10**5000 < 1", "deep == other_deep"]
+MORE = [
+    "",
+    "n is 5",
+    "'31.12.2026' < '10.01.2027'",
+    "text[0:'a']",
+    "n in 5",
+    "(" * 51,
+    "a" * 2001,
+    " and ".join(["n"] * 201),
+    "10**5000 < 1",
+    "deep == other_deep",
+]
 
 
 def list_findings() -> list[Finding]:

@@ -61,4 +61,4 @@ def test_the_page_names_every_function_method_and_limit() -> None:
     assert set(functions) == set(FUNCTIONS)
     assert {*texts, *objects} == set(METHODS)
     assert limits >= {MAX_CHARACTERS, MAX_NODES, MAX_BRACKETS, LONGEST, MAX_SEARCHED}
-    assert (len(CONDITIONS), len(PLACEHOLDERS)) == (21, 8)
+    assert (len(CONDITIONS), len(PLACEHOLDERS)) == (25, 8)
