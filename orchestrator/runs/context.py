@@ -120,8 +120,8 @@ class Context(RunPass, RunContext):
         return self.known.attempts.get(node, 0)
 
     def find_time(self, node: str) -> datetime:
-        """When a finished node's output was stored; of others the present time."""
-        stored = self.known.done_at.get(node)
+        """When a finished node's output, or the answer to a question, was stored; of others the present time."""
+        stored = self.known.done_at.get(node) or self.known.done_at.get(f"{node}/closed")
         return parse_iso(stored) if stored else self.now
 
     def is_before_retry(self, node: str) -> bool:

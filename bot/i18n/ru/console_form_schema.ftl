@@ -78,6 +78,8 @@ console-form-name = { $name ->
     [regex] Образец ответа
     [min_length] Знаков, не меньше
     [max_length] Знаков, не больше
+    [earliest] Не раньше
+    [latest] Не позже
     [minimum] Число, не меньше
     [maximum] Число, не больше
     [retry_text] Что сказать, если ответ не подошёл
@@ -287,6 +289,9 @@ console-form-value = { $place ->
     [type-text] Текст
     [type-number] Число
     [type-integer] Целое число
+    [type-money] Сумма
+    [type-date] День
+    [type-datetime] День и время
     [type-phone] Телефон
     [type-email] Почта
     [type-contact] Контакт

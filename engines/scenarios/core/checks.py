@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from engines.scenarios.core.answers import compile_pattern
+from engines.scenarios.core.day_answers import DAYS
 from engines.scenarios.core.definition import (
     ABOUT_PERSON,
     AGENT,
@@ -16,7 +17,9 @@ from engines.scenarios.core.definition import (
     is_for_customers,
 )
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, build_graph, find_endless_loops, find_reached
-from engines.scenarios.core.step_types import StepMistake
+from engines.scenarios.core.spoken import find_spoken
+from engines.scenarios.core.step_types import StepMistake, is_later
+from engines.scenarios.core.text_order import find_typed_texts, list_ordered_texts
 from orchestrator.definitions.mistakes import SENTENCES as COMMON
 from orchestrator.definitions.mistakes import Suggestions, report_missing, report_mistake
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -50,6 +53,9 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-required-of-text": "what is required is looked for in JSON: add output: json",
     "finding-prompt-missing": "the model is asked nothing: a prompt or messages are needed",
     "finding-bounds-crossed": "no answer fits: {least} is more than {most}",
+    "finding-bound-day": "{name} must be a day such as 2026-12-31, or a moment such as 2026-12-31T15:00:00+03:00",
+    "finding-bound-useless": "{name} has no effect on an answer of type {type}",
+    "finding-texts-ordered": "letters decide here, as {name} is a text: ask with type: date or number, and write a day as 2026-12-31",
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-address-host-open": "the host of the address is a fixed text: placeholders may stand behind it only",
@@ -89,6 +95,7 @@ class _Checking:
         self._data, self._types, self._document = document.data, types, document
         self._reads: list[tuple[str, Path]] = []
         self._parts: list[tuple[str, Path]] = []
+        self._conditions: list[tuple[str, Path]] = []
         self._suggest = Suggestions().find
 
     def check(self) -> None:
@@ -115,6 +122,7 @@ class _Checking:
             if node.index not in reached:
                 self._add("finding-step-unreachable", ("steps", node.index), severity="warning")
         self._check_variables(nodes)
+        self._check_orders(nodes)
         self._check_parts(nodes)
 
     def _check_ids(self, steps: Sequence[object]) -> None:
@@ -129,7 +137,7 @@ class _Checking:
     def _check_targets(self, node: Node, ids: Mapping[str, None]) -> None:
         for target in node.targets:
             name = quote_part(target.id)
-            if _has_placeholder(target.id):
+            if is_later(target.id):
                 self._add("finding-step-target-variable", target.path, name=name)
             elif target.id not in ids:
                 self._add("finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=name)
@@ -144,7 +152,7 @@ class _Checking:
             return
         step_params = {name: param for name, param in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
         params: Path = (*path, "params")
-        report_model_mistakes(self.findings, node.type.params, step_params, params, is_open=_has_placeholder)
+        report_model_mistakes(self.findings, node.type.params, step_params, params, is_open=is_later)
         for name in sorted(node.type.needs - step_params.keys()):
             report_missing(self.findings, params, name)
         fields = tuple(node.type.params.model_fields)
@@ -169,7 +177,9 @@ class _Checking:
     def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
         for mistake in mistakes:
             args = quote_args(mistake.args)
-            self.findings.add(mistake.code, _SENTENCES[mistake.code].format(**args), (*params, *mistake.path), args=args)
+            self.findings.add(
+                mistake.code, _SENTENCES[mistake.code].format(**args), (*params, *mistake.path), args=args, severity=mistake.severity
+            )
 
     def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
         if kind != ACTION:
@@ -202,6 +212,7 @@ class _Checking:
 
     def _check_condition(self, source: str, path: Path) -> None:
         compiled = self._compile(source, path)
+        self._conditions.append((source, path))
         for name in sorted(compiled.reads or ()) if compiled is not None else ():
             self._reads.append((name, path))
 
@@ -260,6 +271,18 @@ class _Checking:
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
 
+    def _check_orders(self, nodes: Sequence[Node]) -> None:
+        steps = [(node.type.name, node.params) for node in nodes if node.type is not None]
+        set_otherwise = {
+            name for node in nodes if node.type is not None and not node.type.asks for name in node.type.list_outputs(node.params)
+        }
+        initial = self._data.get("initial_context")
+        typed = find_typed_texts(steps) - set_otherwise - set(initial if isinstance(initial, Mapping) else ())
+        days = frozenset(name for name, kind in find_spoken(steps).items() if kind in DAYS)
+        for source, path in self._conditions:
+            for name in dict.fromkeys(list_ordered_texts(source, typed, days)):
+                self._add("finding-texts-ordered", path, severity="warning", name=quote_part(name))
+
     def _check_parts(self, nodes: Sequence[Node]) -> None:
         texts: set[str] = set()
         initial = self._data.get("initial_context")
@@ -305,13 +328,3 @@ def _find_name(params: JsonObject, name: str) -> Path:
         if param in _NAMING and isinstance(value, list) and name in value:
             return (param, value.index(name))
     return ()
-
-
-def _has_placeholder(value: object) -> bool:
-    """Return whether the value is known only in the run."""
-    if not isinstance(value, str):
-        return False
-    try:
-        return bool(Template(value, SCENARIO).placeholders)
-    except TemplateRefused:
-        return True

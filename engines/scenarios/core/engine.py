@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, replace
+from datetime import date
 from typing import Final, Literal
 
 from pydantic import ValidationError
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from engines.scenarios.core.definition import ABOUT_PERSON, AGENT, GIVEN_WINS, RESERVED
 from engines.scenarios.core.executor_log import ExecutorLog, LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
+from engines.scenarios.core.spoken import Speaking
 from engines.scenarios.core.steering import CANCELLED, Point, Steering
 from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult, Surroundings
 from engines.scenarios.core.variables import DECIDED_BY, ReservedName, Variables, VariablesRefused, find_reserved
@@ -90,6 +92,9 @@ class _Playing:
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
         self._steering = Steering(ctx.run.definition.document, [step.index for step in plan.steps if step.type.asks])
         self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
+        self._speaking = Speaking(
+            today=date.fromisoformat(ctx.run.today) if ctx.run.today else ctx.now.date(), locale=ctx.actor.locale, types=plan.spoken
+        )
         self._visits: Counter[str] = Counter()
         self._count = 0
         self._most_seconds, self._until = most_seconds, time.monotonic() + most_seconds
@@ -176,7 +181,8 @@ class _Playing:
         if planned.type.is_internal and self._ctx.actor.for_customers:
             raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
         try:
-            filled = planned.fill(self._variables.values)
+            spoken = self._speaking.speak(self._variables.values)
+            filled = planned.fill(self._variables.values, spoken)
             params = planned.parse(filled.data)
         except TemplateRefused as error:
             raise RunFailed("scenario-values-large", f"step {node}: {error}", step=name) from None
@@ -194,6 +200,7 @@ class _Playing:
             ctx=self._ctx,
             surroundings=self._surroundings,
             condition=planned.condition,
+            spoken=spoken,
         )
 
     def _find_next(self, planned: PlannedStep, result: StepResult) -> int | None:

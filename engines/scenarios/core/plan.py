@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from engines.scenarios.core.definition import BRANCHES, Scenario, Step
+from engines.scenarios.core.spoken import SpokenType, find_spoken
 from engines.scenarios.core.step_types import AnyStepType, StepParams
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value, split_values
@@ -34,11 +35,14 @@ class PlannedStep:
     template: Template
     unfilled: JsonObject
     condition: Condition | None
+    spoken: Template | None = None
+    """The parameters of it that people read."""
 
-    def fill(self, variables: Mapping[str, Value]) -> Filled:
-        """Raises TemplateRefused."""
+    def fill(self, variables: Mapping[str, Value], spoken: Mapping[str, Value]) -> Filled:
+        """`spoken` are the variables as people read them. Raises TemplateRefused."""
         filled = self.template.fill(variables)
-        return replace(filled, data={**filled.data, **self.unfilled})
+        texts = self.spoken.fill(spoken).data if self.spoken is not None and spoken is not variables else {}
+        return replace(filled, data={**filled.data, **texts, **self.unfilled})
 
     def parse(self, filled: JsonObject) -> StepParams:
         """Raises ValidationError."""
@@ -52,6 +56,7 @@ class Plan:
     initial: JsonObject
     steps: Sequence[PlannedStep]
     places: Mapping[str, int] = field(default_factory=dict)
+    spoken: Mapping[str, SpokenType] = field(default_factory=dict)
 
     def find_place(self, key: str) -> int | None:
         return self.places.get(key)
@@ -74,7 +79,13 @@ def build_plan(document: object, types: StepTypes) -> Plan:
     except (ValidationError, DefinitionRefused, TemplateRefused) as error:
         raise RunFailed("scenario-broken", f"the scenario cannot be played: {type(error).__name__}") from None
     places = {planned_step.step.id: planned_step.index for planned_step in steps if planned_step.step.id}
-    return Plan(name=scenario.name, initial=scenario.initial_context, steps=steps, places=places)
+    return Plan(
+        name=scenario.name,
+        initial=scenario.initial_context,
+        steps=steps,
+        places=places,
+        spoken=find_spoken([(one.type.name, one.step.params) for one in steps]),
+    )
 
 
 def name_label(index: int, step_id: str) -> str:
@@ -88,12 +99,14 @@ def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
         raise RunFailed("scenario-step-unknown", f"step {index}: nothing is installed that does {step.type}", step=step.id, type=step.type)
     params = {name: param for name, param in step.params.items() if name != ACTION_TYPE}
     fixed = step_type.unfilled.union(str(path[0]) for path, _ in step_type.list_targets(params))  # no variable chooses where a run goes
+    spoken = {name: params[name] for name in step_type.spoken if name in params}
     return PlannedStep(
         index=index,
         label=name_label(index, step.id),
         step=step,
         type=step_type,
         template=Template({name: param for name, param in params.items() if name not in fixed}, SCENARIO),
+        spoken=Template(spoken, SCENARIO) if spoken else None,
         unfilled={name: param for name, param in params.items() if name in fixed},
         condition=compile_condition(step.condition) if step_type.decides and step.condition is not None else None,
     )

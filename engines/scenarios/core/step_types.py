@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict
 from engines.scenarios.core.definition import Step
 from engines.scenarios.core.variables import MOST_PARTS, Variables
 from orchestrator.definitions.kinds import Write
+from orchestrator.domain.finding import Severity
 from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import FindDocuments
@@ -17,7 +18,7 @@ from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.engines.shared.file_access import Downloaded as Downloaded  # noqa: PLC0414 - packages of others take it from here
 from orchestrator.expressions.conditions import Condition
-from orchestrator.expressions.placeholders import format_value
+from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused, format_value
 from state.canonical import map_leaves
 from state.stored import JsonObject
 
@@ -100,6 +101,8 @@ class StepCall(Generic[P]):
     empty: frozenset[tuple[str | int, ...]] = frozenset()
     """Places in `filled` of texts without a value for any placeholder."""
     condition: Condition | None = None
+    spoken: Mapping[str, Value] = field(default_factory=dict)
+    """The variables as people read them."""
 
     def take(self, *names: str) -> JsonObject:
         """As an effect needs them: a constant is a value of the author."""
@@ -162,6 +165,7 @@ class StepMistake:
     path: tuple[str | int, ...] = ()
     code: str
     args: Mapping[str, str | int] = field(default_factory=dict)
+    severity: Severity = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +174,16 @@ class WrittenCall:
     method_in: str
     params: object
     params_in: str
+
+
+def is_later(value: object) -> bool:
+    """Return whether a placeholder makes it known only in the run."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return bool(Template(value, SCENARIO).placeholders)
+    except TemplateRefused:
+        return True
 
 
 def list_none(_raw: Raw) -> Sequence[Any]:
@@ -210,6 +224,8 @@ class StepType(Generic[P]):
     """(engine, key) of definitions that it starts."""
     list_mistakes: Callable[[Raw], Iterable[StepMistake]] = list_none
     list_addresses: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
+    spoken: frozenset[str] = frozenset()
+    """Texts for people: days, sums and telephones are filled in as they are spoken."""
     unfilled: frozenset[str] = frozenset()
     """Their placeholders are not this scenario's variables."""
     call_at: str = ""

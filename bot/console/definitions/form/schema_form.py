@@ -23,7 +23,8 @@ _TYPE_NAMES: Final = ("runeType", "type", "action_type")
 """The other fields depend on them."""
 _RARE: Final = frozenset(
     {
-        *("regex", "min_length", "max_length", "minimum", "maximum", "retry_text", "tries", "on_invalid", "timeout", "on_timeout"),
+        *("regex", "min_length", "max_length", "minimum", "maximum", "earliest", "latest", "retry_text", "tries"),
+        *("on_invalid", "timeout", "on_timeout"),
         *("next_step_map", "choices", "only_buttons", "confirm", "collection_name", "top_k", "messages", "temperature", "max_tokens"),
         *("zone", "note", "context_to_pass", "task_id_output_var", "sort", "fields", "configId", "version", "enabled", "input_parameters"),
         *(

@@ -300,6 +300,7 @@ BITRIX_CALL: Final = StepType(
     list_writes=_list_bitrix_writes,
     list_calls=_list_calls,
     call_at="params",
+    spoken=frozenset({"comment"}),
     list_targets=list_refused,
     is_action=True,
 )
@@ -312,6 +313,7 @@ SCHEDULE: Final = StepType(
     list_outputs=list_named("task_id_output_var", "task_id"),
     list_writes=lambda _raw: (("schedule", "schedule.run.add"),),
     list_mistakes=_list_schedule_mistakes,
+    spoken=frozenset({"note"}),
     list_targets=list_refused,
     is_action=True,
 )

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
-from engines.scenarios.core.answers import LONGEST_ANSWER, UNCLEAR, Expected, InputType, Mistake
+from engines.scenarios.core.answers import LONGEST_ANSWER, UNCLEAR, Expected, InputType
+from engines.scenarios.core.day_answers import DAYS, Bounds, Mistake, parse_bound
 from engines.scenarios.core.steering import BACK, CANCEL
 from engines.scenarios.core.step_types import (
     AUTHOR,
@@ -21,6 +22,7 @@ from engines.scenarios.core.step_types import (
     StepType,
     VariableName,
     Words,
+    is_later,
     list_part_origins,
 )
 from orchestrator.domain.outputs import Notice, Reply, build_reply
@@ -38,14 +40,15 @@ def build_shown_reply(call: StepCall[Any], text: str, *, below: str = "") -> Rep
     """Show `text`, the filled parameter, and `below` it a text that draws nothing."""
     if _MARK.search(text):
         drawn = call.variables.with_blocks
-        names = {name: value if name in drawn else escape_value(value) for name, value in call.variables.values.items()}
+        values = call.spoken or call.variables.values
+        names = {name: value if name in drawn else escape_value(value) for name, value in values.items()}
         text = format_value(split_values(Template(call.step.params["text"], SCENARIO).fill(names, join_pieces).data)[0])
     return build_text_reply(text + escape_marks(below))
 
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
-_BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
+_BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "earliest", "latest", "tries", "only_buttons")
 DEFAULT: Final = "default"
 
 
@@ -74,7 +77,10 @@ class InputParams(StepParams):
 
     prompt: Words = Field(min_length=1, description="The question.")
     input_variable: VariableName = Field("", description="The variable that gets the answer.")
-    type: InputType = Field("text", description="What the answer must be. A number becomes a number.")
+    type: InputType = Field(
+        "text",
+        description="What the answer must be: a number and a sum become numbers, a day 2026-12-31 and a moment 2026-12-31T15:00:00+03:00.",
+    )
     buttons: list[Annotated[Button, BeforeValidator(_expand_button, json_schema_input_type=str | Button)]] = Field(
         default_factory=list, max_length=100, description="Answers to press: texts, or {text, value}."
     )
@@ -85,6 +91,8 @@ class InputParams(StepParams):
     max_length: int = Field(LONGEST_ANSWER, ge=1, le=LONGEST_ANSWER, description="The most characters of a text.")
     minimum: float | None = Field(None, description="The least number.")
     maximum: float | None = Field(None, description="The greatest number.")
+    earliest: Words = Field("", description="The first day or moment, such as 2026-12-31 or {today}.")
+    latest: Words = Field("", description="The last day or moment.")
     retry_text: Words = Field("", description="What is said if an answer does not fit, in place of the program's own sentence.")
     tries: int = Field(3, ge=1, le=MOST_TRIES, description="How often it is asked; afterwards the run fails, or goes to on_invalid.")
     on_invalid: str = Field("", description="The id of the step after the last answer that does not fit.")
@@ -92,7 +100,8 @@ class InputParams(StepParams):
     on_timeout: str = Field("", description="The id of the step after that.")
     next_step_map: dict[str, str] = Field(default_factory=dict, description="The ids of steps by answer; default is for all others.")
 
-    def build_expected(self, locale: Locale) -> Expected:
+    def build_expected(self, locale: Locale, zone: str) -> Expected:
+        """Raises ValueError for a bound that is no day."""
         return Expected(
             type=self.type,
             choices=self.choices,
@@ -103,6 +112,8 @@ class InputParams(StepParams):
             maximum=self.maximum,
             question=self.prompt,
             locale=locale,
+            zone=zone,
+            bounds=Bounds(earliest=parse_bound(self.earliest), latest=parse_bound(self.latest)),
         )
 
 
@@ -114,7 +125,7 @@ async def _say(call: StepCall[MessageParams]) -> StepResult:
 
 async def _ask(call: StepCall[InputParams]) -> StepResult:
     """Raises RunFailed after the last try, unless the author names a step for that. A retry has all tries again."""
-    params, expected = call.params, call.params.build_expected(call.ctx.actor.locale)
+    params, expected = call.params, _build_expected(call)
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
     question = replace(
@@ -136,7 +147,8 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
             return StepResult(goes_back=True)
         if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
             return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
-        read = expected.read(heard.kind, heard.value.data)
+        said_at = call.ctx.find_time(f"{call.node}/{number}")  # not the present: it is read again when the run goes on
+        read = expected.read(heard.kind, heard.value.data, said_at=said_at)
         if not isinstance(read, Mistake) and not _was_refused(call, number):
             value = Value(read, heard.value.origins)
             if params.next_step_map:
@@ -149,6 +161,14 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
         call.variables.note_decision(Value(None, whence))
         return _go_on(call, Value(None, AUTHOR), params.on_invalid)
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
+
+
+def _build_expected(call: StepCall[InputParams]) -> Expected:
+    """Raises RunFailed."""
+    try:
+        return call.params.build_expected(call.ctx.actor.locale, call.ctx.actor.time_zone)
+    except ValueError:
+        raise call.fail("scenario-value-unfit", "earliest or latest is no day", name="earliest, latest") from None
 
 
 def _build_question(call: StepCall[InputParams], expected: Expected, announced: tuple[Option, ...]) -> Ask:
@@ -212,6 +232,7 @@ MESSAGE: Final = StepType(
     params=MessageParams,
     perform=_say,
     example={"params": {"text": "Noted: {client}."}},
+    spoken=frozenset({"text"}),
 )
 
 
@@ -221,6 +242,28 @@ def _list_input_mistakes(raw: Raw) -> Iterator[StepMistake]:
         is_number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (low, high))
         if is_number and low > high:
             yield StepMistake(path=(least,), code="finding-bounds-crossed", args={"least": least, "most": most})
+    yield from _list_day_mistakes(raw)
+
+
+def _list_day_mistakes(raw: Raw) -> Iterator[StepMistake]:
+    kind = raw.get("type", "text")
+    useless = ("minimum", "maximum") if kind in DAYS else ("earliest", "latest")
+    for name in useless:
+        if raw.get(name) not in (None, "") and not is_later(kind):
+            yield StepMistake(path=(name,), code="finding-bound-useless", args={"name": name, "type": str(kind)}, severity="warning")
+    bounds: list[date] = []
+    for name in ("earliest", "latest") if kind in DAYS else ():
+        text = raw.get(name)
+        if not isinstance(text, str) or is_later(text):
+            continue
+        try:
+            bound = parse_bound(text)
+        except ValueError:
+            yield StepMistake(path=(name,), code="finding-bound-day", args={"name": name})
+            continue
+        bounds += [bound] if bound is not None else []
+    if [type(one) for one in bounds] in ([date, date], [datetime, datetime]) and bounds[0] > bounds[1]:
+        yield StepMistake(path=("earliest",), code="finding-bounds-crossed", args={"least": "earliest", "most": "latest"})
 
 
 INPUT: Final = StepType(
@@ -231,6 +274,7 @@ INPUT: Final = StepType(
     example={"params": {"prompt": "How large is the budget?", "input_variable": "budget", "type": "integer", "minimum": 1}},
     list_outputs=_list_input_outputs,
     list_mistakes=_list_input_mistakes,
+    spoken=frozenset({"prompt", "retry_text"}),
     source="person",
     list_targets=_list_input_targets,
     unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),

@@ -6,11 +6,31 @@ scenario-answer-choice = There is no such choice. Please write one of: { $choice
 scenario-answer-form = The answer does not have the right form. Please check it and write it again.
 scenario-answer-number = { $type ->
     [integer] A whole number is needed, such as 25, 150000 or 1.5m.
+    [money] A sum is needed, such as 150000, 700k or 1.5m.
    *[other] A number is needed, such as 25, 1500.5 or 700k.
 }
 scenario-answer-integer = A whole number is needed, such as 25.
 scenario-answer-small = The number is too small: at least { $least } is needed.
 scenario-answer-large = The number is too large: at most { $most } is possible.
+scenario-answer-day = { $problem ->
+    [past] That is over: { $days }. Please write another time.
+    [which] That can be read in several ways: { $days }. Please be more exact, such as “tomorrow at 15:30”.
+    [several] One day is needed.
+    [impossible] There is no such day.
+    [mismatch] The date and the weekday do not agree.
+    [too_far] That is too far away.
+    [no_hour] { $days }, but at what time?
+   *[other] Which day is not clear.
+} { $problem ->
+    [past] { "" }
+    [which] { "" }
+   *[other] { $type ->
+        [datetime] Please write day and time together, such as “25 December at 15:30” or “tomorrow at 10:00”.
+       *[other] Please write the day, such as “25 December”, “31.12.2026” or “tomorrow”.
+    }
+}
+scenario-answer-early = Too early: { $day } is the first that is possible.
+scenario-answer-late = Too late: { $day } is the last that is possible.
 scenario-answer-phone = A telephone number is needed, such as +7 901 123-45-67.
 scenario-answer-email = An e-mail address is needed, such as ivan@example.ru.
 scenario-progress = Step { $step } of { $of }
