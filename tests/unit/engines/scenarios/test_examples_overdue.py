@@ -32,11 +32,15 @@ async def test_each_overdue_deal_is_moved_noted_or_skipped(stage: Stage) -> None
     day = deals[0]["CLOSEDATE"]
     assert stage.last == f"1 из {len(deals)}. «{deals[0]['TITLE']}», срок был {day[8:10]}.{day[5:7]}.{day[:4]}. Что делаем?"
     await stage.choose("Перенести срок")
-    await stage.say("завтра")
-    assert "Нужно число дней от 1 до 365." in stage.texts
+    await stage.say("вчера")
+    notices = [one for row in stage.rows if row.kind == "reply" for one in row.body["notices"]]
+    assert {"code": "scenario-answer-early", "args": {"day": "сб, 21 ноября"}} in [
+        {"code": one["code"], "args": one["args"]} for one in notices
+    ]
     await stage.choose("Через 3 дня")
     assert stage.list_writes() == []
     await stage.decide()
+    assert "Новый срок: вт, 24 ноября." in stage.texts
     await stage.choose("Записать заметку")
     await stage.say("Клиент в отпуске до декабря")
     await stage.decide()
@@ -55,7 +59,7 @@ async def test_a_denied_card_leaves_the_deal_and_goes_on(stage: Stage) -> None:
     deals = await list_overdue(stage)
     stage.wire.sent.clear()
     await stage.run("overdue_followup")
-    await stage.choose("Перенести срок", "На завтра")
+    await stage.choose("Перенести срок", "Завтра")
     await stage.decide(approve=False)
     assert f"«{deals[0]['TITLE']}» оставил как есть." in stage.texts
     assert stage.last.startswith("2 из ")
