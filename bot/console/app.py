@@ -284,7 +284,7 @@ def _log_errors() -> Iterator[None]:
 
 def _find_file(name: str, version: str) -> Response:
     """Browsers keep it if they ask for its version."""
-    known = {path.name for path in STATIC.iterdir() if path.is_file()}
+    known = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()}
     if name not in known:
         return PlainTextResponse("", 404)
     is_kept = version == find_static_version()

@@ -14,7 +14,7 @@ STATIC: Final = Path(__file__).parent / "static"
 @cache
 def find_static_version() -> str:
     digest = sha256()
-    for path in sorted(STATIC.iterdir()):
+    for path in sorted(STATIC.rglob("*")):
         if path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,0 +1,19 @@
+# The chart as a canvas: buttons, the list of what can be added, words for those who listen to it.
+console-canvas-add = Add a step
+console-canvas-undo = Undo (Ctrl+Z)
+console-canvas-redo = Redo (Ctrl+Y)
+console-canvas-remove = Delete what is chosen (Del)
+console-canvas-zoom = Zoom
+console-canvas-larger = Larger
+console-canvas-smaller = Smaller
+console-canvas-fit = The whole graph (F)
+console-canvas-tidy = Arrange anew (L)
+console-canvas-map = Map of the graph
+console-canvas-seek = Search…
+console-canvas-nothing = Nothing found
+console-canvas-usual = next
+console-canvas-way = Which way to lead
+console-canvas-lead = Where the way leads
+console-canvas-cut = Take the line away
+console-canvas-line = { $source } → { $target }
+console-canvas-unreadable = Mend the text first: it cannot be read at the moment, so the graph cannot be changed.

@@ -1,0 +1,19 @@
+# Схема на холсте: кнопки, список для добавления, слова для тех, кто её слушает.
+console-canvas-add = Добавить шаг
+console-canvas-undo = Отменить (Ctrl+Z)
+console-canvas-redo = Вернуть (Ctrl+Y)
+console-canvas-remove = Удалить выбранное (Del)
+console-canvas-zoom = Масштаб
+console-canvas-larger = Крупнее
+console-canvas-smaller = Мельче
+console-canvas-fit = Вся схема (F)
+console-canvas-tidy = Разложить заново (L)
+console-canvas-map = Карта схемы
+console-canvas-seek = Найти…
+console-canvas-nothing = Ничего не нашлось
+console-canvas-usual = дальше
+console-canvas-way = Какой путь вести
+console-canvas-lead = Куда ведёт путь
+console-canvas-cut = Убрать линию
+console-canvas-line = { $source } → { $target }
+console-canvas-unreadable = Сначала исправьте текст: сейчас его нельзя прочитать, поэтому схему не изменить.
