@@ -13,6 +13,7 @@ from bot.console.definitions.work import REFUSALS
 from bot.console.visit import VisitOver
 from orchestrator.definitions.checking import Checked
 from orchestrator.documents.document import Document, DocumentFormat
+from orchestrator.documents.keeping import keep_text
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import Finding, Path
@@ -160,6 +161,11 @@ class EditedDocument:
     def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+
+def write_into(text: str, data: object, form: DocumentFormat) -> str:
+    """With its comments and order. Raises NotCanonical."""
+    return keep_text(text, data, form) or write_document(data, form)
 
 
 def has_comments(text: str, form: DocumentFormat) -> bool:

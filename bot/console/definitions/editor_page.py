@@ -1,4 +1,4 @@
-"""The editor: text with live findings, graph, trial and form; saving makes a draft."""
+"""The editor: canvas, text with live findings, form and trial; saving makes a draft."""
 
 import asyncio
 from typing import Final
@@ -7,14 +7,9 @@ from nicegui import ui
 
 from bot.console.definitions.conflict import name_writer
 from bot.console.definitions.document import FORMATS, Check, EditedDocument, has_comments
-from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.form.form_view import FormView
-from bot.console.definitions.graph import GraphView
 from bot.console.definitions.others_text import OthersText
 from bot.console.definitions.publishing import Details, PublishDialog, Saver, SomebodyWasFirst, load_verdict, says_title
 from bot.console.definitions.templates import PARAMETER, find_template
-from bot.console.definitions.text_editor import TextEditor
-from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
     REFUSALS,
     ROOT,
@@ -27,19 +22,18 @@ from bot.console.definitions.work import (
     submit_text,
     write_text,
 )
+from bot.console.definitions.workspace import Workspace
 from bot.console.kept_texts import KeptTexts
 from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import ask_first, cut_text, show_badge, show_text, tell
 from bot.http_api.server.errors import ApiError
 from bot.plugins.definition_text import write_ordered
-from bot.plugins.kind_face import KIND_FACE, build_start
-from bot.plugins.loading import find_part_of_kind
-from bot.rehearsing.trial_face import TRIAL_FACE
+from bot.plugins.kind_face import build_start
 from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.service import Saved
 from orchestrator.documents.document import DocumentFormat
-from orchestrator.domain.finding import DefinitionRefused, Finding
+from orchestrator.domain.finding import DefinitionRefused
 from state.model.definitions import DefinitionVersion
 
 _FORBIDDEN: Final = 403
@@ -93,7 +87,6 @@ class _EditorPage:
         self._visit, self._document = visit, document
         self._saver = Saver(visit, document)
         self._is_saving = False
-        self._shown: tuple[tuple[Finding, ...], bool] | None = None
         self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
         self._questions = ui.element("div")
         self._draw_head()
@@ -101,13 +94,8 @@ class _EditorPage:
         self._others = OthersText(visit, document, self._title, self._kept, save=self._save, forget_newer=self._forget_newer)
         self._told_of: tuple[int, int] = (0, 0)
         """Version and revision of somebody else that the person was told of."""
-        with ui.element("div").classes("def-editor"):
-            with ui.element("div").classes("def-left"):
-                self._editor = TextEditor(visit, document, save=self.save, kept_texts=self._kept)
-            with ui.element("div").classes("def-right"):
-                self._draw_panels()
+        self._work = Workspace(visit, document, save=self.save, kept=self._kept)
         document.on_text(self._show_status)
-        document.on_checked(self._show_checked)
         self._show_status()
         if document.base is not None:
             visit.follow(self._look_for_newer)
@@ -157,31 +145,6 @@ class _EditorPage:
         self._document.title = title.strip()
         self._show_status()
 
-    def _draw_panels(self) -> None:
-        visit, document = self._visit, self._document
-        with ui.tabs().props("no-caps dense align=left inline-label").classes("def-tabs") as tabs:
-            self._findings_tab = ui.tab("findings", label=visit.say("console-editor-findings", count=0))
-            face = find_part_of_kind(KIND_FACE, document.kind)
-            steps = face.steps if face is not None else None
-            graph = ui.tab("graph", label=visit.say("console-editor-graph")) if steps is not None else None
-            trial = ui.tab("trial", label=visit.say("console-trial")) if find_part_of_kind(TRIAL_FACE, document.kind) is not None else None
-            form = ui.tab("form", label=visit.say("console-editor-form"))
-        with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
-            with ui.tab_panel(self._findings_tab):
-                self._findings = ui.element("div").props("aria-live=polite")
-            if graph is not None and steps is not None:
-                with ui.tab_panel(graph):
-                    GraphView(visit, document, steps, self._go_to)
-            if trial is not None:
-                with ui.tab_panel(trial):
-                    TrialPanel(visit, document)
-            with ui.tab_panel(form):
-                self._form = FormView(visit, document, self._go_to)
-        tabs.on_value_change(lambda event: self._form.open() if event.value == "form" else None)
-
-    def _go_to(self, line: int) -> None:
-        self._editor.go_to(line)
-
     def _show_status(self) -> None:
         visit, document = self._visit, self._document
         self._status.clear()
@@ -194,23 +157,6 @@ class _EditorPage:
                 show_badge(visit.say("console-editor-saved", number=document.base.version), tone="good")
             else:
                 show_badge(visit.say("console-editor-published", number=document.base.version))
-
-    def _show_checked(self) -> None:
-        visit, findings, is_unknown = self._visit, self._document.findings, self._document.is_unknown
-        if (findings, is_unknown) == self._shown:
-            return
-        self._shown = findings, is_unknown
-        self._findings_tab.props["label"] = visit.say("console-editor-findings", count=len(findings))
-        self._findings.clear()
-        with self._findings:
-            if is_unknown:
-                show_badge(visit.say("console-editor-unchecked"), tone="warn")
-            elif not findings:
-                show_badge(visit.say("author-good"), tone="good")
-            draw_findings(visit, findings, on_click=self._go_to_finding)
-
-    def _go_to_finding(self, finding: Finding) -> None:
-        self._go_to(finding.line)
 
     async def _change_format(self) -> None:
         """Asks before comments are lost."""
@@ -286,7 +232,7 @@ class _EditorPage:
         is_new = document.base is None
         document.base, document.saved_text, document.saved_title = version, text, title
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
-        if left := self._form.count_refused():
+        if left := self._work.form.count_refused():
             tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
         if is_new:
             path = build_path(version.kind, version.key, "edit")

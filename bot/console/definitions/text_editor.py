@@ -25,7 +25,7 @@ class TextEditor:
         box.props["role"], box.props["aria-label"] = "group", visit.say("console-editor-text")
         kept_texts.follow(box, longest=LONGEST_TEXT, most=MAX_BYTES)
         with box:
-            self._code = ui.codemirror(
+            self.code = ui.codemirror(
                 document.text,
                 language="YAML",
                 theme="githubLight",
@@ -39,23 +39,28 @@ class TextEditor:
 
     def _follow_text(self) -> None:
         """What was typed is not sent back: it may be overtaken by then."""
-        if self._code.value != self._document.text:
-            self._code.set_value(self._document.text)
+        if self.code.value != self._document.text:
+            self.code.set_value(self._document.text)
         language: Literal["JSON", "YAML"] = "JSON" if self._document.format == "json" else "YAML"
-        if self._code.language != language:
-            self._code.set_language(language)
+        if self.code.language != language:
+            self.code.set_language(language)
 
     def _mark_findings(self) -> None:
         """By calls of the element: its properties would send the text once more."""
         lines = group_lines(self._document.findings)
         marks = [{"kind": "line", "line": line, "class": f"cm-finding-{_find_worst(findings)}"} for line, findings in lines.items()]
         tips = {line: "\n".join(self._visit.tr.translate_notice(finding.notice) for finding in found) for line, found in lines.items()}
-        self._code.run_method("setDecorations", marks)
-        self._code.run_method("setLineTooltips", tips)
+        self.code.run_method("setDecorations", marks)
+        self.code.run_method("setLineTooltips", tips)
+
+    def reveal(self, line: int) -> None:
+        """Whoever writes elsewhere is left there."""
+        if line:
+            self.code.run_method("revealLine", line)
 
     def go_to(self, line: int) -> None:
+        self.reveal(line)
         if line:
-            self._code.run_method("revealLine", line)
             self._visit.page.run_javascript(f"sdelkaTexts.goTo({dumps(line)})")
 
 

@@ -107,6 +107,17 @@ def walk_groups(node: Node) -> list[Group]:
     return []
 
 
+def cut_nodes(form: Group, path: Path) -> tuple[Node, ...]:
+    """Of what is at this place; the whole form if nothing is."""
+    nodes: list[Node] = list(form.nodes) if path else []
+    while nodes:
+        node = nodes.pop()
+        if node.path == path:
+            return node.nodes if isinstance(node, Group) else (node,)
+        nodes += node.nodes if isinstance(node, Group) else node.items if isinstance(node, Listing) else ()
+    return form.nodes
+
+
 def write_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from nicegui import background_tasks, ui
 
-from bot.console.definitions.document import EditedDocument
+from bot.console.definitions.document import EditedDocument, write_into
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.field_view import FieldView
-from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields, walk_groups
+from bot.console.definitions.form.fields import FieldRefused, Group, cut_nodes, walk_fields, walk_groups
 from bot.console.definitions.form.form_face import FormSource
 from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved, move_path
 from bot.console.definitions.form.places import assign_findings
@@ -20,10 +20,7 @@ from bot.console.definitions.form.sources import open_source
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty, show_text, tell
 from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
-from orchestrator.documents.document import DocumentFormat
-from orchestrator.documents.keeping import keep_text
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical
 
@@ -74,6 +71,7 @@ class FormView:
         self._source: FormSource | None = None
         self._nodes: NodesView | None = None
         self._form = Group(path=(), label="", nodes=())
+        self._cut: Path = ()
         self._text, self._data = "", object()
         self._lock = document.changing
         self._renames = Renames(document.kind)
@@ -92,6 +90,15 @@ class FormView:
             await self._read_text()
         self._document.on_checked(self._follow)
         self._show_findings()
+
+    def show_only(self, path: Path) -> None:
+        """What is at this place, () for the whole form; with the next text if that is another one."""
+        if path == self._cut:
+            return
+        self._cut = path
+        if self._nodes is not None and self._document.text == self._text:
+            self._draw(self._form)
+            self._show_findings()
 
     def _follow(self) -> None:
         if self._document.text != self._text:
@@ -140,11 +147,12 @@ class FormView:
         self._form = form
         self._away.clear()
         self._shown.set_visibility(True)
+        nodes = cut_nodes(form, self._cut)
         if self._nodes is not None:
-            self._nodes.update(form.nodes)
+            self._nodes.update(nodes)
             return
         with self._shown:
-            self._nodes = NodesView(self._visit, form.nodes, self._hands)
+            self._nodes = NodesView(self._visit, nodes, self._hands)
 
     def _show_findings(self) -> None:
         if self._nodes is not None:
@@ -208,7 +216,7 @@ class FormView:
                 data, followed = self._renames.follow(self._data, data, view.field.path)
             else:
                 self._renames.forget()
-            text = await asyncio.to_thread(_write_into, self._text, data, self._document.format)
+            text = await asyncio.to_thread(write_into, self._text, data, self._document.format)
             form = await asyncio.to_thread(source.describe, data)
         except FieldRefused as refusal:
             if view is not None:
@@ -233,11 +241,6 @@ class FormView:
         if change.removed is not None:
             self._offer_return(change.removed)
         return True
-
-
-def _write_into(text: str, data: object, form: DocumentFormat) -> str:
-    """With its comments and order. Raises NotCanonical."""
-    return keep_text(text, data, form) or write_document(data, form)
 
 
 def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:

@@ -1,18 +1,10 @@
-"""«Try it» beside the text plays the draft without any effect; differences of texts and places of steps need no page."""
+"""«Try it» beside the text plays the draft without any effect; differences of texts need no page."""
 
 import time
-from collections.abc import Sequence
 
 import pytest
 
-from bot.console.definitions.graph import StepPlace, mark_boxes
-from bot.console.definitions.graph import find_places as find_step_places
 from bot.console.diffing import DiffLine, list_diff
-from bot.plugins.kind_face import KIND_FACE
-from bot.plugins.kind_face import build_definition_chart as build_chart
-from bot.plugins.loading import find_part_of_kind
-from orchestrator.charts.chart import Chart
-from orchestrator.domain.finding import Finding
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage
 from tests.unit.bot.console.definitions_kit import BROKEN, store, type_text
 
@@ -156,14 +148,6 @@ async def test_a_trial_goes_on_with_the_text_that_it_began_with_and_says_so(made
 TEXT = [f"line {number}" for number in range(20)]
 
 
-def find_places(kind: str, data: object, chart: Chart) -> Sequence[StepPlace]:
-    """Where the steps of a definition of this kind stand."""
-    face = find_part_of_kind(KIND_FACE, kind)
-    assert face is not None
-    assert face.steps is not None
-    return find_step_places(face.steps, data, chart)
-
-
 @pytest.mark.req("C-30")
 def test_a_difference_shows_changes_with_the_lines_around_them() -> None:
     """Each line has its numbers in both texts; what is equal and far away is left out, which a gap says."""
@@ -209,36 +193,3 @@ def test_equal_texts_differ_in_nothing_and_long_ones_take_no_long() -> None:
 
     assert len(list(list_diff(before, after))) == len(before) + len(after)
     assert time.monotonic() - began < 30
-
-
-@pytest.mark.req("C-29")
-@pytest.mark.parametrize("kind", ["scenario", "flow"])
-def test_a_finding_marks_the_node_of_its_step(kind: str) -> None:
-    """Also of steps without an id, of steps with the id of another, and of the second step alone."""
-    steps = [{"type": "message", "id": "a", "agentVersionId": "x"}, {"type": "message", "id": "a", "agentVersionId": "x"}]
-    data = {"steps": steps}
-    chart = build_chart(kind, data)
-    findings = [Finding(code="x", message="x", path="steps[1].params"), Finding(code="x", message="x", path="steps[0]", severity="info")]
-
-    places = find_places(kind, data, chart)
-
-    assert {number: mark.word for number, mark in mark_boxes(places, findings, str).items()} == {1: "1"}
-
-
-@pytest.mark.req("C-29")
-def test_the_nodes_of_a_workflow_are_found_by_their_names() -> None:
-    """A part that is switched off has no node, so that the places of nodes are not those of parts."""
-    tuums = [{"tuumId": "off", "enabled": False}, {"tuumId": "first"}, {"tuum": "stored", "id": "second"}]
-    data = {"workflowId": "w", "tuums": tuums}
-    chart = build_chart("workflow", data)
-
-    found = {chart.boxes[one.number].key: one.path for one in find_places("workflow", data, chart)}
-
-    assert found == {"first": ("tuums", 1), "second": ("tuums", 2)}
-
-
-@pytest.mark.parametrize("data", [None, [], {}, {"steps": 5}, {"steps": [None, 1, {}]}, {"tuums": [None, {}]}])
-@pytest.mark.parametrize("kind", ["scenario", "flow", "workflow"])
-def test_a_draft_of_any_form_has_a_graph(kind: str, data: object) -> None:
-    """Whatever is typed is drawn as far as it can be."""
-    find_places(kind, data, build_chart(kind, data))
