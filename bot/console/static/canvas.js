@@ -2,16 +2,24 @@
 import { Background, Handle, MiniMap, Position, VueFlow, graphlib, layout, useVueFlow } from "sdelka-canvas";
 import { computed, nextTick, onBeforeUnmount, onMounted, ref, watch } from "vue";
 
-const WIDTH = 240, HEAD = 54, ROW = 24, FEW = 80, NARROW = 700, READABLE = 0.45;
+const WIDTH = 240, HEAD = 54, ROW = 24, FEW = 80, NARROW = 700, FAR = 3000, READABLE = 0.6;
 const ICONS = { step: "widgets", question: "help_outline", choice: "call_split", end: "flag", effect: "bolt", failure: "error_outline", store: "inventory_2" };
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const hasRows = (box) => box.ports.length > 1 || Boolean(box.ports[0]?.label);
 const measure = (box) => HEAD + (hasRows(box) ? box.ports.length * ROW : 0) + (box.mark ? ROW : 0);
 let made = 0;
 
-function arrange(boxes, lines, isTall) {
+// Of many boxes one line into each gives the places: with all that lead far, laying them out would take minutes.
+function thin(boxes, lines) {
+  const rank = Object.fromEntries(boxes.map((box, number) => [box.id, number])), into = {};
+  for (const line of lines) if (rank[line.source] < rank[line.target]) (into[line.target] ??= []).push(line);
+  return Object.values(into).map((some) => some.reduce((best, line) => (rank[line.source] > rank[best.source] ? line : best)));
+}
+
+function arrange(boxes, all, isTall) {
+  const lines = boxes.length > FEW ? thin(boxes, all) : all;
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: isTall ? "TB" : "LR", nodesep: isTall ? 40 : 26, ranksep: isTall ? 56 : 84, ranker: boxes.length > 300 ? "longest-path" : "network-simplex" });
+  graph.setGraph({ rankdir: isTall ? "TB" : "LR", nodesep: isTall ? 40 : 26, ranksep: isTall ? 56 : 84, ranker: boxes.length > FEW ? "longest-path" : "network-simplex" });
   for (const box of boxes) graph.setNode(box.id, { width: WIDTH, height: measure(box) });
   for (const line of lines) {
     const weight = (graph.edge(line.source, line.target)?.weight ?? 0) + (line.way === "usual" ? 3 : 1);
@@ -45,24 +53,31 @@ export default {
       const shape = JSON.stringify([isTall.value, boxes.map((box) => [box.id, measure(box)]), lines.map((line) => [line.source, line.target, line.way])]);
       if (shape !== drawn) places = arrange(boxes, lines, isTall.value);
       drawn = shape;
+      const titles = Object.fromEntries(boxes.map((box) => [box.id, box.title])), hints = {};
+      for (const line of lines) if (isFar(line)) hints[line.source + line.port] = ` → ${titles[line.target]}`;
       nodes.value = boxes.map((box) => ({
-        id: box.id, type: "box", position: moved[box.id] ?? places[box.id], data: box, selected: box.id === chosen.value, ariaLabel: box.spoken,
+        id: box.id, type: "box", position: moved[box.id] ?? places[box.id], data: { ...box, hints }, selected: box.id === chosen.value, ariaLabel: box.spoken,
         width: WIDTH, height: measure(box), connectable: !props.readOnly,
       }));
       edges.value = lines.map((line) => ({
         id: line.id, source: line.source, sourceHandle: line.port, target: line.target, targetHandle: "in", label: line.label, ariaLabel: line.spoken,
-        type: isBack(line) ? "smoothstep" : "default", class: `line-${line.way}${line.isOwn ? "" : " line-implied"}`, data: line, markerEnd: "arrowclosed",
+        type: isBack(line) ? "smoothstep" : "default", class: `line-${line.way}${line.isOwn ? "" : " line-implied"}`, data: line, markerEnd: "arrowclosed", hidden: isAway(line),
         updatable: line.isOwn && !props.readOnly ? "target" : false, labelBgPadding: [6, 3], labelBgBorderRadius: 5,
       }));
       const left = boxes.filter((box) => known.has(box.id)).length;
       if (!isFitted || left * 2 < Math.max(known.size, boxes.length)) begin();  // another chart: its beginning is shown
       known = new Set(boxes.map((box) => box.id));
     }
+    // Hundreds of lines across a large chart hide it: those that lead far are drawn for the chosen box alone, and their ports name the target.
+    const isFar = ({ source, target }) =>
+      isLarge.value && Math.abs(places[source].x - places[target].x) + Math.abs(places[source].y - places[target].y) > FAR;
+    const isAway = (line) => isFar(line) && ![line.source, line.target].includes(chosen.value);
     const isBack = ({ source, target }) => (isTall.value ? places[target].y <= places[source].y : places[target].x <= places[source].x);
     watch(() => [props.boxes, props.lines, props.readOnly], draw, { immediate: true });
     function mark(id) {
       chosen.value = id;
       for (const node of nodes.value) node.selected = node.id === id;
+      if (isLarge.value) for (const edge of edges.value) edge.hidden = isAway(edge.data);
     }
 
     function fit(isWhole) {
@@ -84,8 +99,11 @@ export default {
       flow.setViewport({ zoom: near, x, y });
     }
     function reveal(id) {
-      const node = find(id);
-      if (node) flow.setCenter(node.position.x + WIDTH / 2, node.position.y + measure(node.data) / 2, { zoom: Math.max(flow.viewport.value.zoom, 0.7) });
+      const node = find(id), area = root.value?.getBoundingClientRect(), { x, y, zoom } = flow.viewport.value;
+      if (!node || !area?.width) return;
+      const left = node.position.x * zoom + x, top = node.position.y * zoom + y, high = measure(node.data);
+      const isSeen = left > 0 && top > 50 && left + WIDTH * zoom < area.width && top + high * zoom < area.height - 50;
+      if (!isSeen) flow.setCenter(node.position.x + WIDTH / 2, node.position.y + high / 2, { zoom: Math.max(zoom, READABLE) });
     }
     const focus = (id) => setTimeout(() => root.value?.querySelector(`.vue-flow__node[data-id="${id}"]`)?.focus({ preventScroll: true }), 60);
     function choose(id, isEntered = false) {
@@ -98,7 +116,8 @@ export default {
     flow.onConnect(({ source, sourceHandle, target }) => { isConnected = true; emit("deed", { deed: "connect", source, port: sourceHandle, target }); });
     flow.onConnectEnd((event) => {
       const isInNothing = event && !event.target?.closest?.(".vue-flow__handle, .vue-flow__node");
-      if (!isConnected && from && isInNothing) openTypes(from, event);
+      const place = from;
+      if (!isConnected && from && isInNothing) setTimeout(() => openTypes(place, event));  // after the click of the same hand, which closes it
       from = null;
     });
     flow.onEdgeUpdate(({ edge, connection }) =>
@@ -198,6 +217,7 @@ export default {
         const tall = contentRect.width < NARROW;
         if (tall !== isTall.value) { isTall.value = tall; draw(); begin(); }
         else if (!isFitted) begin();
+        else if (chosen.value) reveal(chosen.value);
       });
       looker.observe(root.value);
     });
@@ -226,7 +246,7 @@ export default {
           <span v-if="data.count" class="box-count" :title="data.told">{{ data.count }}</span>
         </div>
         <div v-for="port in data.ports" :key="port.id" :class="['box-port', !hasRows(data) && 'box-only', port.isBad && 'box-port-bad']" :title="port.told">
-          <span class="box-label" dir="auto">{{ port.label }}</span>
+          <span class="box-label" dir="auto">{{ port.label }}{{ data.hints[id + port.id] }}</span>
           <button v-if="data.isStep && !readOnly" type="button" class="box-add nodrag" :aria-label="words.add + ': ' + data.title + ' ' + port.label" tabindex="-1" @click.stop="openTypes({ source: id, port: port.id }, $event)">+</button>
           <Handle :id="port.id" type="source" :position="isTall && !hasRows(data) ? Position.Bottom : Position.Right" />
         </div>
