@@ -31,6 +31,8 @@ async def leave_braces(page: Page) -> None:
 
 async def mend_a_broken_transition(page: Page) -> None:
     """Type one character too many: the line and the node are marked, until it is gone."""
+    await page.get_by_role("button", name="Рядом").click()
+    await page.get_by_role("tab", name="Замечания (0)").click()
     await page.locator(".cm-content").click()
     await page.keyboard.press("Control+End")
     await page.locator(".cm-line").filter(has_text="next: review").click()
@@ -38,8 +40,7 @@ async def mend_a_broken_transition(page: Page) -> None:
     await page.keyboard.type("x")
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_text("    transitions: {onSuccess: {next: reviewx}}")
     await expect(page.locator(".findings")).to_contain_text("Шага «reviewx» нет.")
-    await page.get_by_role("tab", name="Схема").click()
-    await expect(page.locator(".chart-picture .finding").first).to_contain_text("Черновик")
+    await expect(page.locator(".box-error").first).to_contain_text("Черновик")
     await page.keyboard.press("Escape")
     await page.locator(".cm-line.cm-finding-error").click()
     await leave_braces(page)

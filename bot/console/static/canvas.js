@@ -173,7 +173,7 @@ export default {
       if (boxes.length) { emit("deed", { deed: "remove", boxes }); root.value.focus({ preventScroll: true }); }
     }
     function walk(key) {
-      const now = list()[0], [dx, dy] = ARROWS[key];
+      const now = find(chosen.value), [dx, dy] = ARROWS[key];
       let best = now ? null : nodes.value[0], least = Infinity;
       for (const node of now ? nodes.value : []) {
         const x = node.position.x - now.position.x, y = node.position.y - now.position.y, along = x * dx + y * dy;
@@ -191,12 +191,14 @@ export default {
     }
     function press(event) {
       if (event.target.closest("input, .canvas-menu")) return;
-      const isMod = event.ctrlKey || event.metaKey, isButton = event.target.closest("button"), box = list()[0], mayEdit = !props.readOnly;
+      const focused = event.target.closest(".vue-flow__node")?.dataset.id;
+      if (focused && focused !== chosen.value) mark(focused);
+      const isMod = event.ctrlKey || event.metaKey, isButton = event.target.closest("button"), box = find(chosen.value), mayEdit = !props.readOnly;
       if (isMod && mayEdit && event.code === "KeyZ") undo(!event.shiftKey);
       else if (isMod && mayEdit && event.code === "KeyY") undo(false);
       else if (isMod || event.altKey) return;
       else if (event.key in ARROWS) walk(event.key);
-      else if (event.key === "Enter" && !isButton) { const id = event.target.closest(".vue-flow__node")?.dataset.id ?? box?.id; if (id) choose(id, true); }
+      else if (event.key === "Enter" && !isButton && chosen.value) choose(chosen.value, true);
       else if (event.code === "KeyF") fit(true);
       else if (event.code === "KeyL") tidy();
       else if (mayEdit && (event.key === "Delete" || event.key === "Backspace")) remove(event);
