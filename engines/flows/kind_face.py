@@ -10,7 +10,8 @@ from engines.flows.core.checks import EXCLUDED
 from engines.flows.core.definition import AGENT, Agent, Flow, FlowStep, MemoryWrite, find_route_after_failure, find_route_after_success
 from engines.flows.core.outputs import MARK, read_reference
 from engines.flows.deeds import FLOW_DEEDS, list_ports
-from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text, shorten_id
+from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text
+from orchestrator.definitions.references import is_version_id
 from orchestrator.documents.changing import find_value
 from orchestrator.documents.json_schema import split_schema, write_schema
 from orchestrator.domain.finding import Path
@@ -20,6 +21,8 @@ _LONGEST_LINE: Final = 34
 _UNKNOWN: Final = "?"
 COMPLETE: Final = "complete"
 FAIL: Final = "fail"
+_END: Final = Box(title=COMPLETE, text="", shape="end", word="flow-box-end")
+_FAILURE: Final = Box(title=FAIL, text="", shape="failure", word="flow-box-failure")
 
 
 def build_chart(document: object, agents: Mapping[str, object] = NO_PARTS) -> Chart:
@@ -47,7 +50,7 @@ class _Drawing(Drawing):
         after = find_route_after_success(step)
         if not after.next_step:
             is_own = step.transitions.on_success.complete is not None
-            yield Arrow(source=index, target=self.find_other(Box(title=COMPLETE, text="", shape="end")), is_own=is_own)
+            yield Arrow(source=index, target=self.find_other(_END), is_own=is_own)
         elif after.next_step in self._places:
             yield Arrow(source=index, target=self._places[after.next_step])
         route, failure_route = find_route_after_failure(step), step.transitions.on_failure
@@ -56,14 +59,15 @@ class _Drawing(Drawing):
                 label = "onFailure, fail" if route.is_doomed else "onFailure"
                 yield Arrow(source=index, target=self._places[route.next_step], label=label, way="failure", port=1)
         elif failure_route.fail is not None:
-            end = Box(title=FAIL, text="", shape="failure") if failure_route.fail else Box(title=COMPLETE, text="", shape="end")
-            yield Arrow(source=index, target=self.find_other(end), label="onFailure", way="failure", port=1)
+            yield Arrow(
+                source=index, target=self.find_other(_FAILURE if failure_route.fail else _END), label="onFailure", way="failure", port=1
+            )
 
     def _list_memory(self, index: int, step: FlowStep) -> Iterator[Arrow]:
         for channel in dict.fromkeys(one.channel for one in step.memory_writes):
-            yield Arrow(source=index, target=self._find_channel(channel), way="data")
+            yield Arrow(source=index, target=self._find_channel(channel), way="data", is_own=False)
         for channel in dict.fromkeys(one.channel for one in step.memory_reads):
-            yield Arrow(source=self._find_channel(channel), target=index, way="data")
+            yield Arrow(source=self._find_channel(channel), target=index, way="data", is_own=False)
 
     def _find_channel(self, channel: str) -> int:
         return self.find_other(Box(title=cut_text(channel, _LONGEST_LINE), text="", shape="store"))
@@ -72,11 +76,11 @@ class _Drawing(Drawing):
 def _build_box(index: int, step: FlowStep, agent_document: object) -> Box:
     title = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
     named = agent_document.get("title") if isinstance(agent_document, Mapping) else None
-    agent = str(named) if named else shorten_id(step.agent_version_id)
-    attempts = f" · maxAttempts {step.max_attempts}" if step.max_attempts > 1 else ""
+    agent = str(named) if named else "" if is_version_id(step.agent_version_id) else step.agent_version_id
+    attempts = f"×{step.max_attempts}" if step.max_attempts > 1 else ""
     return Box(
         title=cut_text(title, _LONGEST_LINE),
-        text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts,
+        text=" · ".join(filter(None, (cut_text(agent, _LONGEST_LINE - len(attempts)), attempts))),
         shape="step",
         key=step.id,
         path=(*_STEPS, index),

@@ -30,4 +30,4 @@ def say_box(tr: Translator, document: object, place: int, box: Box) -> Box | Non
     return replace(box, title=tr.translate("console-form-value", place=f"type-{kind}", value=kind))
 
 
-RUN_FACE: Final = RunFace(say_box=say_box, name_nodes=name_label)
+RUN_FACE: Final = RunFace(say_box=say_box, name_nodes=lambda place, key, _parts: name_label(place, key))

@@ -1,8 +1,10 @@
+from collections.abc import Mapping
 from typing import Final
 
 from pydantic import ValidationError
 
 from bot.console.runs.run_face import Launch, RunFace
+from engines.workflows.charts import RESULT_KEY, START_KEY
 from engines.workflows.core.definition import Workflow
 from engines.workflows.core.engine import TUUMS
 
@@ -15,4 +17,20 @@ def read_launch(document: object) -> Launch:
     return Launch(parameters=tuple(workflow.trigger_parameters), record=workflow.record or "")
 
 
-RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, are_steps_side_by_side=True, parts_node=TUUMS, says_ways=False)
+def name_nodes(_place: int, key: str, parts: Mapping[str, object]) -> str:
+    """By the id of the tuum, also where the workflow names a stored one alone."""
+    if key in {START_KEY, RESULT_KEY}:
+        return ""
+    part = parts.get(key)
+    stored_id = part.get("tuumId") if isinstance(part, Mapping) else None
+    return stored_id if isinstance(stored_id, str) else key.partition("@")[0]
+
+
+RUN_FACE: Final = RunFace(
+    takes_parameters=True,
+    read_launch=read_launch,
+    name_nodes=name_nodes,
+    are_steps_side_by_side=True,
+    parts_node=TUUMS,
+    says_ways=False,
+)

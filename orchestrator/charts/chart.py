@@ -1,7 +1,7 @@
 """Boxes with words, arrows with reasons; and the text for Mermaid."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from orchestrator.domain.finding import Path
@@ -20,8 +20,6 @@ _FORMS: Final[Mapping[Shape, tuple[str, str]]] = {
     "store": ("[(", ")]"),
 }
 _LINKS: Final[Mapping[Way, str]] = {"usual": "-->", "failure": "-.->", "data": "-->"}
-_UUID_SIGNS: Final = 36
-_SHOWN_SIGNS: Final = 8
 _STYLES: Final[Mapping[Way, str]] = {"failure": "stroke:#b5452f", "data": "stroke:#3b8347,stroke-width:1px"}
 
 
@@ -44,11 +42,13 @@ class Box:
     """What it says or does, cut."""
     shape: Shape
     key: str = ""
-    """The id of its step; "" for what stands beside the steps."""
+    """The name of its step; "" for what stands beside the steps."""
     path: Path = ()
-    """Of its step in the document; () for what stands beside the steps."""
+    """Where it stands in the document; () for what stands nowhere."""
     kind: str = ""
     """The type of its step."""
+    word: str = ""
+    """Code of the text that people read in place of the title; "" where the title is the author's own."""
     ports: tuple[Port, ...] = ()
 
 
@@ -97,9 +97,12 @@ class Drawing:
         return self._others[box]
 
 
-def shorten_id(name: str) -> str:
-    """Of the UUID of a version the first signs."""
-    return name[: _SHOWN_SIGNS if len(name) == _UUID_SIGNS else None]
+def join_arrows(arrows: Iterable[Arrow]) -> Sequence[Arrow]:
+    """One for all that lead the same way from one box to another, with all their labels: for pictures without ports."""
+    together: dict[tuple[int, int, Way], list[Arrow]] = {}
+    for arrow in arrows:
+        together.setdefault((arrow.source, arrow.target, arrow.way), []).append(arrow)
+    return [replace(same[0], label=", ".join(dict.fromkeys(one.label for one in same if one.label))) for same in together.values()]
 
 
 NO_MARKS: Final[Mapping[int, Mark]] = {}
@@ -120,11 +123,12 @@ def write_mermaid(chart: Chart, marks: Mapping[int, Mark] = NO_MARKS) -> str:
         words = "<br/>".join(escape_label(one) for one in (box.title, box.text, mark.word if mark is not None else "") if one)
         lines.append(f'  s{number}{begin}"{words}"{end}')
         lines += [f"  class s{number} {mark.style}"] if mark is not None else []
-    for arrow in chart.arrows:
+    arrows = join_arrows(chart.arrows)
+    for arrow in arrows:
         label = f'|"{escape_label(arrow.label)}"|' if arrow.label else ""
         lines.append(f"  s{arrow.source} {_LINKS[arrow.way]}{label} s{arrow.target}")
     for way, style in _STYLES.items():
-        numbers = [str(number) for number, arrow in enumerate(chart.arrows) if arrow.way == way]
+        numbers = [str(number) for number, arrow in enumerate(arrows) if arrow.way == way]
         lines += [f"  linkStyle {','.join(numbers)} {style}"] if numbers else []
     return "\n".join(lines) + "\n"
 

@@ -1,11 +1,12 @@
 """SVG without a browser, a network or a font. Text of authors is escaped."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape
 
-from orchestrator.charts.chart import Box, Chart, Shape, Way
+from orchestrator.charts.chart import Box, Chart, Shape, Way, join_arrows
 from orchestrator.charts.layout import BOX_HEIGHT, BOX_WIDTH, Route, arrange
 
 _MARGIN: Final = 24.0
@@ -36,7 +37,7 @@ _ARROWHEADS: Final = "".join(
 
 def write_svg(chart: Chart) -> str:
     """Raises ChartTooLarge."""
-    layout = arrange(chart)
+    layout = arrange(replace(chart, arrows=join_arrows(chart.arrows)))
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN + _TITLE + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',

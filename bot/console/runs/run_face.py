@@ -48,7 +48,7 @@ def keep_box(_tr: Translator, _document: object, _place: int, box: Box) -> Box |
     return None
 
 
-def keep_key(_place: int, key: str) -> str:
+def keep_key(_place: int, key: str, _parts: Mapping[str, object]) -> str:
     """The nodes of its step begin with it."""
     return key
 
@@ -60,8 +60,8 @@ class RunFace:
     read_launch: Callable[[object], Launch] = ask_nothing
     follow: Callable[[object], Follower | None] = follow_nothing
     say_box: Callable[[Translator, object, int, Box], Box | None] = keep_box
-    name_nodes: Callable[[int, str], str] = keep_key
-    """By place and key of a box: the first part of its nodes' names."""
+    name_nodes: Callable[[int, str, Mapping[str, object]], str] = keep_key
+    """By place and key of a box and the parts of the definition: the first part of its nodes' names; "" for what is no step."""
     are_steps_side_by_side: bool = False
     """A step may go on when a later one has begun."""
     parts_node: str = ""

@@ -185,7 +185,7 @@ def _draw(tr: Translator, face: RunFace, engine: str, document: object, parts: M
     if drawn is None or not drawn.boxes:
         return None
     chart = say_chart(tr, face, document, drawn)
-    return replace(chart, boxes=[replace(box, key=face.name_nodes(place, box.key)) for place, box in enumerate(chart.boxes)])
+    return replace(chart, boxes=[replace(box, key=face.name_nodes(place, box.key, parts)) for place, box in enumerate(chart.boxes)])
 
 
 def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLine]) -> StepLine:
@@ -201,7 +201,6 @@ def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLin
 
 _BETWEEN: Final = " · "
 """Between id and title of a step."""
-_ENDS: Final = frozenset({"end", "failure"})
 
 
 def say_chart(tr: Translator, face: RunFace, document: object, chart: Chart) -> Chart:
@@ -212,9 +211,9 @@ def say_chart(tr: Translator, face: RunFace, document: object, chart: Chart) -> 
 
 
 def _say_box(tr: Translator, box: Box) -> Box:
-    """A step by its title alone, the end as a word."""
-    if not box.key:
-        return replace(box, title=tr.translate("console-runs-end", end=box.title)) if box.shape in _ENDS else box
+    """A step by its title alone, what has none by its word."""
+    if box.word:
+        return replace(box, title=tr.translate(box.word), text="")
     name, _, title = box.title.partition(_BETWEEN)
     return replace(box, title=title if title and box.key.startswith(name) else box.title, text="")
 

@@ -192,12 +192,6 @@ console-runs-draft = The model writes
 console-runs-failure = Last error
 console-runs-result = Result
 console-runs-data = All data of the result
-console-runs-end = { $end ->
-    [complete] End
-    [fail] Failure
-    [result] Result
-   *[other] { $end }
-  }
 console-runs-way = { $way ->
     [else] else
     [if] if

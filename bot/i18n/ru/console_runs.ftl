@@ -193,12 +193,6 @@ console-runs-draft = Модель пишет
 console-runs-failure = Последняя ошибка
 console-runs-result = Итог
 console-runs-data = Все данные итога
-console-runs-end = { $end ->
-    [complete] Конец
-    [fail] Сбой
-    [result] Результат
-   *[other] { $end }
-  }
 console-runs-way = { $way ->
     [else] иначе
     [if] если

@@ -15,3 +15,5 @@ flow-budget-steps = The flow made { $most } steps, as many as its author allows,
 flow-outcome-unknown = It is not known whether all changes of this step were made, so the flow has stopped. Look at the records in Bitrix24 before you do it again.
 flow-way-failure = failed
 flow-add-step = An agent's step
+flow-box-end = End
+flow-box-failure = Failure

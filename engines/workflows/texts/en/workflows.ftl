@@ -67,3 +67,9 @@ workflow-ended-quietly = The workflow “{ $title }” has come to its end. { $p
    *[none] It gave no text and proposed no changes.
 }
 menu-workflow = Workflows: from data to finished changes
+workflow-box-start = Start
+workflow-box-result = Result
+workflow-box-stored = A stored part
+workflow-box-unnamed = A part without a name
+workflow-way-answer = the answer
+workflow-way-result = the result

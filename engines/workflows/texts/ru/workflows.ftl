@@ -71,3 +71,9 @@ workflow-ended-quietly = Процесс «{ $title }» закончен. { $prop
    *[none] Текста он не дал и изменений не предложил.
 }
 menu-workflow = Процессы: от данных к готовым изменениям
+workflow-box-start = Начало
+workflow-box-result = Результат
+workflow-box-stored = Готовая часть
+workflow-box-unnamed = Часть без имени
+workflow-way-answer = ответ модели
+workflow-way-result = результат

@@ -34,7 +34,7 @@ def test_success_failure_and_memory_are_arrows_of_their_own() -> None:
         ("review", "excuse", "onFailure, fail", "failure"), ("excuse", "fail", "onFailure", "failure"), ("gather", "facts", "", "data"),
         ("write", "drafts", "", "data"), ("facts", "write", "", "data"), ("drafts", "review", "", "data"),
     ]  # fmt: skip
-    assert (chart.boxes[0].title, chart.boxes[0].text) == ("gather · GATHER", "writer · maxAttempts 3")
+    assert (chart.boxes[0].title, chart.boxes[0].text) == ("gather · GATHER", "writer · ×3")
 
 
 def test_the_three_ways_look_different_and_no_text_of_an_author_becomes_markup() -> None:
@@ -58,7 +58,12 @@ def test_a_draft_that_is_no_flow_is_drawn_as_far_as_it_goes(document: Any) -> No
     ET.fromstring(write_svg(build_chart(document)))  # noqa: S314 - our own text
 
 
-def test_an_agent_by_its_id_is_shown_by_the_beginning_of_it() -> None:
+def test_an_agent_is_shown_by_its_name_and_never_by_its_id() -> None:
     """Nobody reads 36 signs."""
     chart = build_chart(flow(step("a", agentVersionId="0b9f4a52-1111-2222-3333-444444444444")))
-    assert chart.boxes[0].text == "0b9f4a52"
+    assert chart.boxes[0].text == ""
+    known = build_chart(
+        flow(step("a", agentVersionId="0b9f4a52-1111-2222-3333-444444444444")),
+        {"0b9f4a52-1111-2222-3333-444444444444": {"title": "Seller"}},
+    )
+    assert known.boxes[0].text == "Seller"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.kind_face import RESULT, build_chart
+from bot.i18n.translate import Translator
+from engines.workflows.charts import RESULT, RESULT_KEY, START, START_KEY, build_chart
 from orchestrator.charts.chart import Chart, write_mermaid
 from orchestrator.charts.svg import write_svg
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, prompt, put, tuum, workflow
@@ -19,7 +20,7 @@ def draw(document: object, tuums: dict[str, Any] | None = None) -> tuple[Chart, 
 
 @pytest.mark.req("S003-3", "S003-14")
 def test_arrows_carry_variables() -> None:
-    """All that one tuum gives to another is one arrow; parameters and the result have boxes of their own."""
+    """Each variable is a way of its own; what the start gives comes from one box, and the result has another."""
     chart, arrows = draw(
         workflow(
             link("letter", ["deals", "sum", "client"], ["text"]),
@@ -29,9 +30,13 @@ def test_arrows_carry_variables() -> None:
         )
     )
     assert arrows == [
-        ("client", "letter", ""), ("deals", "letter", "deals, sum"), ("client", "deals", ""), ("letter", RESULT, "rawText: text"),
+        ("deals", "letter", "deals"), ("deals", "letter", "sum"), (START, "letter", "client"), (START, "deals", "client"),
+        ("letter", RESULT, "rawText: text"),
     ]  # fmt: skip
     assert [one.shape for one in chart.boxes] == ["step", "step", "question", "end"]
+    assert [[port.label for port in one.ports] for one in chart.boxes] == [["text"], ["deals", "sum"], ["client", "spare"], []]
+    assert [one.path for one in chart.boxes] == [("tuums", 0), ("tuums", 1), ("triggerParameters",), ("terminal",)]
+    assert [one.port for one in chart.arrows] == [0, 1, 0, 0, 0]
     assert chart.title == "Dossier"
 
 
@@ -54,8 +59,48 @@ def test_a_stored_tuum_is_drawn_with_what_is_known_of_it() -> None:
     document = workflow({"tuum": "deals@2"}, link("letter", ["deals"]))
     assert draw(document)[1] == []
     assert draw(document, {"deals@2": link("d", gives=["deals"])})[1] == [("d", "letter", "deals")]
-    chart, _ = draw(workflow({"tuum": "0f9d2a34-1111-2222-3333-444444444444"}))
-    assert chart.boxes[0].title == "0f9d2a34"
+    known, _ = draw(document, {"deals@2": link("d", gives=["deals"], metadata={"title": "Deals"})})
+    assert (known.boxes[0].title, known.boxes[0].key) == ("d · Deals", "deals@2")
+    assert [port.label for port in known.boxes[0].ports] == ["deals"]
+
+
+@pytest.mark.parametrize("name", ["id", "tuum"])
+def test_no_box_shows_a_uuid(name: str) -> None:
+    """A word stands there until the stored tuum is at hand."""
+    uuid = "0f9d2a34-1111-2222-3333-444444444444"
+    for document in (workflow({"tuum": uuid}), workflow({"tuum": uuid, "enabled": False})):
+        box = draw(document)[0].boxes[0]
+        assert "0f9d2a34" not in box.title + box.text
+        assert (box.word, box.key) == ("workflow-box-stored", uuid)
+
+
+def test_a_tuum_that_takes_no_part_is_drawn_so_that_it_can_be_switched_on() -> None:
+    """Without ways."""
+    chart, arrows = draw(workflow(link("a", ["x"], enabled=False), triggerParameters=[parameter("x")]))
+    assert [(box.key, box.kind, box.ports) for box in chart.boxes[:1]] == [("a", "off", ())]
+    assert arrows == []
+
+
+def test_the_answer_of_a_model_is_a_way_before_it_is_published() -> None:
+    """With a word; afterwards under its name."""
+    asks = tuum("ask", promptRunes=[prompt()], aiService="fast")
+    (port,) = draw(workflow(asks))[0].boxes[0].ports
+    assert (port.word, port.path) == ("workflow-way-answer", ("tuums", 0, "outputMappings", "ask_answer"))
+    (port,) = draw(workflow({**asks, "outputMappings": {"letter": "ai_final_output"}}))[0].boxes[0].ports
+    assert (port.word, port.label) == ("", "letter")
+
+
+@pytest.mark.parametrize("locale", ["ru", "en"])
+def test_every_word_of_a_box_or_a_way_is_one_of_both_languages(locale: Any) -> None:
+    """Codes are for programs."""
+    say = Translator(locale).translate
+    ends = tuum("end", put("x"), {"runeType": "terminal", "rawText": "x"})
+    asks = tuum("ask", promptRunes=[prompt("{{c}}")], aiService="fast")
+    chart, _ = draw(workflow(asks, ends, {"tuum": "0f9d2a34-1111-2222-3333-444444444444"}, 5, triggerParameters=[parameter("c")]))
+    words = {one.word for box in chart.boxes for one in (box, *box.ports) if one.word}
+    assert {box.key for box in chart.boxes} >= {START_KEY, RESULT_KEY}
+    assert len(words) >= 5
+    assert not [word for word in words if say(word) == word]
 
 
 @pytest.mark.parametrize("document", [None, 5, [], {}, {"tuums": 5}, {"tuums": [5, {}], "terminal": 5, "triggerParameters": [{}]}])

@@ -118,7 +118,7 @@ def test_what_needs_two_people_waits_as_a_draft_and_the_flow_with_it(folder: Pat
 def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(folder: Path) -> None:
     """A draft with mistakes is drawn, too; what is no document at all is refused."""
     told = expect(call("graph", "offer.yaml"), 0)
-    assert told.startswith('flowchart TD\n  s0["draft<br/>Автор · maxAttempts 2"]\n')
+    assert told.startswith('flowchart TD\n  s0["draft<br/>Автор · #215;2"]\n')
     assert call("graph", "bad.yaml", "--svg", "out.svg") == (0, "out.svg: 3 фигуры.\n")
     assert ET.parse("out.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own text
     (folder / "none.yaml").write_bytes(b"\xff\xfe\x00")

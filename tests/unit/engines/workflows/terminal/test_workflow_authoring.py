@@ -173,7 +173,7 @@ def test_what_needs_two_people_waits_as_a_draft_and_the_workflow_with_it(folder:
 def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(folder: Path) -> None:
     """With the tuums beside it, and of a draft with mistakes, too."""
     expect(call("graph", "review.yaml"), 0, '|"deals"|')
-    assert call("graph", "bad.yaml", "--svg", "out.svg") == (0, "out.svg: 2 фигуры.\n")
+    assert call("graph", "bad.yaml", "--svg", "out.svg") == (0, "out.svg: 4 фигуры.\n")
     assert ET.parse("out.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own text
     (folder / "none.yaml").write_bytes(b"\xff\xfe\x00")
     assert call("graph", "none.yaml")[0] == 2
