@@ -52,6 +52,11 @@ class Deeds:
     disconnect: Callable[[object, str, int, str], object]
     remove: Callable[[object, Sequence[str]], object]
     """What led to them leads to what followed them."""
+    with_parts: "Callable[[Mapping[str, object]], Deeds] | None" = None
+    """Where deeds must know the documents of parts, which are by what is written in the document."""
+
+    def know_parts(self, parts: Mapping[str, object]) -> "Deeds":
+        return self.with_parts(parts) if self.with_parts is not None else self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from engines.workflows.charts import build_chart
 from engines.workflows.core.definition import VARIABLE, Rune, Tuum, TuumReference, Workflow
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, RuneTypes
+from engines.workflows.deeds import build_deeds, find_free_id
 from orchestrator.documents.json_schema import REFS, split_schema, write_schema
 from orchestrator.domain.finding import Path
 from state.stored import JsonObject
@@ -86,15 +87,8 @@ def begin_workflow(say: Say) -> JsonObject:
 def build_item(document: object, path: Path) -> object:
     """Return a rune of the simplest type, a tuum with a free id, or an empty element."""
     if path == (_TUUMS,):
-        return {"tuumId": _find_free_id(document)}
+        return {"tuumId": find_free_id(document)}
     return {"runeType": "prompt", "template": ""} if path[-1] in _RUNES else {}
-
-
-def _find_free_id(document: object) -> str:
-    tuums = document.get(_TUUMS) if isinstance(document, Mapping) else None
-    tuum_ids = [tuum.get("tuumId") for tuum in tuums if isinstance(tuum, Mapping)] if isinstance(tuums, list) else []
-    ids = {tuum_id for tuum_id in tuum_ids if isinstance(tuum_id, str) and tuum_id}
-    return next(tuum_id for number in range(len(ids) + 1, 2 * len(ids) + 3) if (tuum_id := f"tuum{number}") not in ids)
 
 
 WORKFLOW_FACE: Final = KindFace(
@@ -106,6 +100,7 @@ WORKFLOW_FACE: Final = KindFace(
         draw=lambda document, parts: build_chart(document, load_rune_types(), parts),
         are_in_order=False,
         names=("id", "tuumId", "tuum"),
+        deeds=build_deeds(),
     ),
     templates=(files("engines.workflows") / "examples" / "meeting_notes.yaml",),
 )
