@@ -1,5 +1,5 @@
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from orchestrator.definitions.calls import OPEN, CheckCall, find_call_mistakes, list_call_uses
 from orchestrator.definitions.kinds import (
@@ -94,6 +94,8 @@ class Checked:
     """With places; after errors as far as it could be read."""
     critical: tuple[str, ...] | None = ()
     """None if it cannot be told what it writes."""
+    parts: Mapping[str, object] = field(default_factory=dict)
+    """The documents that it names, by what is written in it."""
 
 
 def open_every_host(_address: str) -> bool:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from orchestrator.definitions.kinds import DefinitionKind, find_no_title, find_own_title
-from orchestrator.definitions.references import StoredVersions, is_version_id, name_references
+from orchestrator.definitions.references import StoredVersions, is_version_id, look_up_references, name_references
 from orchestrator.definitions.rules import (
     Deed,
     Editor,
@@ -18,6 +18,7 @@ from orchestrator.definitions.rules import (
     check_reader,
     find_key_mistake,
 )
+from orchestrator.documents.document import Document
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.finding import WHOLE, Path
@@ -167,6 +168,12 @@ class DefinitionReader:
         if version is None or version.kind != kind.name:
             raise DefinitionMissing(f"There is no {kind.name} with the id {quote_part(version_id)}.")
         return version if version.title else replace(version, title=find_own_title(kind, version.document))
+
+    async def find_parts(self, editor: Editor, kind_name: str, document: object) -> Mapping[str, object]:
+        """The published documents that it names, by what is written in it."""
+        kind = self._admit(editor, kind_name, check_reader)
+        found = await look_up_references(Document.from_data(document), kind.list_references(document), StoredVersions(self._store))
+        return found[1]
 
     async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
         """Without documents. Raises DefinitionMissing."""

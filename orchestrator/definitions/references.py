@@ -78,8 +78,12 @@ async def name_references(references: Iterable[Reference], find: StoredVersions)
     return names
 
 
-async def find_reference_mistakes(document: Document, references: Iterable[Reference], find: StoredVersions) -> tuple[Finding, ...]:
-    return (await _find_all(document, islice(references, MOST_FOUND), find))[0]
+async def look_up_references(
+    document: Document, references: Iterable[Reference], find: StoredVersions
+) -> tuple[tuple[Finding, ...], Mapping[str, object]]:
+    """What is wrong with them, and the documents that they name, by reference."""
+    findings, versions = await _find_all(document, islice(references, MOST_FOUND), find)
+    return findings, {one.written: version.document for one, version in versions}
 
 
 async def _find_all(

@@ -13,7 +13,7 @@ from orchestrator.definitions.calls import CheckCall, check_no_call, find_call_m
 from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document, merge_findings, open_every_host, to_reading
 from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes, soften_recent
 from orchestrator.definitions.reader import DefinitionReader, Difference, compare_documents
-from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
+from orchestrator.definitions.references import StoredVersions, link_references, look_up_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -215,14 +215,14 @@ class DefinitionService(DefinitionReader):
             return checked
         references, store = kind.list_references(checked.read.data), StoredVersions(self._store)
         if has_errors(checked.findings):
-            wrong = await find_reference_mistakes(checked.read, references, store)
-            return replace(checked, findings=merge_findings(checked.findings, wrong))
+            wrong, parts = await look_up_references(checked.read, references, store)
+            return replace(checked, findings=merge_findings(checked.findings, wrong), parts=parts)
         linked = await link_references(checked.read, references, store)
         findings = linked.findings
         if linked.named and not findings:
             more = await asyncio.to_thread(find_linked_mistakes, kind, checked.read, linked.named)
             findings = tuple(finding for finding in more if finding not in checked.findings)
-        return replace(checked, document=linked.document, findings=merge_findings(checked.findings, findings))
+        return replace(checked, document=linked.document, findings=merge_findings(checked.findings, findings), parts=linked.named)
 
     async def _check_references(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
         """Raise DefinitionRefused if what it names or needs is off or unpublished."""

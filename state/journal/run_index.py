@@ -32,6 +32,8 @@ class RunFilter:
 
     run_id: str = ""
     engine: str = ""
+    definition: str = ""
+    """The key of what it executes."""
     home: str = ""
     owner: str = ""
     statuses: tuple[str, ...] = ()

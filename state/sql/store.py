@@ -291,7 +291,7 @@ class SqlStore:
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, params)]
 
     def list_runs(self, criteria: RunFilter) -> list[RunRow]:
-        by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(criteria, name))}
+        by = {name: value for name in ("run_id", "engine", "definition", "home", "owner") if (value := getattr(criteria, name))}
         params: dict[str, Any] = {f"at_{name}": value for name, value in by.items()}
         params |= {f"at_{number}": status for number, status in enumerate(criteria.statuses)}
         params |= {"at_before": criteria.before or NO_TIME, "at_started": criteria.after[0], "at_after": criteria.after[1]}

@@ -70,15 +70,22 @@ class TestIndex:
 
     @pytest.mark.req("G2")
     async def test_runs_are_listed_by_each_part_of_the_filter(self, store: SqlStore) -> None:
-        """By home, owner, engine, status, time of the last change and number; the run that began last is first."""
+        """By home, owner, engine, definition, status, time of the last change and number; the run that began last is first."""
         await write(store, "run:1", started(), waits())
         await write(store, "run:2", started(BORIS, home="tg:-100:5"), RunFinished(status="done"), owner=BORIS)
-        await write(store, "run:3", started(engine="fan"), NodeFailed(node="ask", code="x"), RunFinished(status="failed", code="x"))
+        await write(
+            store,
+            "run:3",
+            started(engine="fan", definition="offer"),
+            NodeFailed(node="ask", code="x"),
+            RunFinished(status="failed", code="x"),
+        )
         assert ids(store) == ["3", "2", "1"]
         assert ids(store, owner=ANNA) == ["3", "1"]
         assert ids(store, home="tg:-100:5") == ["2"]
         assert ids(store, engine="fan", statuses=("failed", "done")) == ["3"]
         assert ids(store, statuses=("waiting",)) == ["1"]
+        assert (ids(store, definition="plan"), ids(store, definition="offer", engine="steps")) == (["2", "1"], [])
         assert ids(store, run_id="2") == ["2"]
         assert ids(store, before="2026-11-21T12:00:03") == ["2", "1"]
         assert ids(store, limit=1) == ["3"]

@@ -15,7 +15,7 @@ from bot.plugins.building import load_installed_engines
 from bot.plugins.kind_face import NO_PARTS
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import Reference, find_linked_mistakes
-from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
+from orchestrator.definitions.references import StoredVersions, link_references, look_up_references
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import Reading, read_document
@@ -202,7 +202,7 @@ def _look_up(
 ) -> tuple[Sequence[Finding], Mapping[str, object]]:
     versions = StoredVersions(desk.store)
     if whole.document is None:
-        return desk.call(find_reference_mistakes(draft, references, versions)), NO_PARTS
+        return desk.call(look_up_references(draft, references, versions))
     linked = desk.call(link_references(draft, references, versions))
     return linked.findings, linked.named
 

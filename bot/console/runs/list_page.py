@@ -11,6 +11,7 @@ from bot.console.widgets import show_badge, show_empty, show_text
 from bot.http_api.runs.run_models import RunLine, RunQuery, Status
 from bot.http_api.runs.run_reader import RunEnding
 from bot.http_api.server.errors import ApiError
+from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.runs.titles import LONGEST_TITLE
 from state.events.runs import RunStarted
 from state.journal.run_index import PREFIX
@@ -24,13 +25,14 @@ class Filters:
     """As the address says it."""
 
     engine: str = ""
+    definition: str = ""
     status: Status | None = None
     is_own: bool = False
     cursor: str | None = None
 
     def build_address(self, **other: str | bool | None) -> str:
         """At the first page unless a cursor is given."""
-        values = {"engine": self.engine, "status": self.status, "mine": self.is_own, "cursor": None, **other}
+        values = {"engine": self.engine, "definition": self.definition, "status": self.status, "mine": self.is_own, "cursor": None, **other}
         query = {name: "1" if one is True else str(one) for name, one in values.items() if one}
         return "/runs" + (f"?{urlencode(query)}" if query else "")
 
@@ -54,9 +56,11 @@ def read_filters(visit: Visit) -> Filters:
     """What is no filter is left out."""
     status = visit.query.get("status", "")
     engine = visit.query.get("engine", "")
+    definition = visit.query.get("definition", "")
     cursor = visit.query.get("cursor", "")
     return Filters(
         engine=engine if engine in visit.services.engines.runs else "",
+        definition=definition if find_key_mistake(definition) is None else "",
         status=next((arg for arg in get_args(Status) if arg == status), None),
         is_own=visit.query.get("mine") == "1",
         cursor=cursor[:_LONGEST_CURSOR] or None,
@@ -88,7 +92,11 @@ async def load_list(visit: Visit, filters: Filters) -> ListView:
 
 async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
     run_query = RunQuery.model_construct(
-        status=(filters.status,) if filters.status else (), engine=filters.engine or None, cursor=cursor, limit=PAGE
+        status=(filters.status,) if filters.status else (),
+        engine=filters.engine or None,
+        definition=filters.definition or None,
+        cursor=cursor,
+        limit=PAGE,
     )
     page = await visit.services.runs.list_runs(visit.caller, run_query, is_own=filters.is_own)
     return ListView(lines=tuple([await _complete_line(visit, run_line) for run_line in page.runs]), next=page.next)
@@ -119,6 +127,11 @@ def _draw_filters(visit: Visit, filters: Filters) -> None:
     chosen.props("outlined dense options-dense")
     if visit.viewer.is_lead:
         ui.switch(visit.say("console-runs-mine"), value=filters.is_own, on_change=lambda event: go(mine=bool(event.value)))
+    if filters.definition:
+        only = ui.button(
+            visit.say("console-runs-only", key=filters.definition), icon="close", on_click=lambda: go(definition=""), color=None
+        )
+        only.props("outline dense no-caps")
 
 
 def _draw(visit: Visit, filters: Filters, view: ListView) -> None:

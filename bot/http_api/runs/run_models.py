@@ -87,6 +87,7 @@ class RunQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
     status: Sequence[Status] = Field((), max_length=10, description="Only in this status; may be given again.")
     engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])
+    definition: Name | None = Field(None, description="Only of the definition with this key.", examples=["welcome"])
     owner: OwnerKey | None = None
     cursor: CursorText | None = None
     limit: int = Field(20, ge=1, le=100)

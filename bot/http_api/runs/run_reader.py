@@ -93,6 +93,7 @@ class RunReader:
         sees_others = viewer.is_lead and not is_own
         run_filter = RunFilter(
             engine=query.engine or "",
+            definition=query.definition or "",
             owner=(query.owner or "") if sees_others else client.actor.key,
             statuses=tuple(query.status),
             after=(place[0], place[1]) if place else (NO_TIME, ""),

@@ -203,3 +203,4 @@ console-runs-way = { $way ->
     [onFailure-fail] after a failure, then it fails
    *[other] { $way }
   }
+console-runs-only = Only “{ $key }”

@@ -204,3 +204,4 @@ console-runs-way = { $way ->
     [onFailure-fail] при ошибке, потом сбой
    *[other] { $way }
   }
+console-runs-only = Только «{ $key }»
