@@ -8,9 +8,10 @@ from nicegui import ui
 
 from bot.console.canvas import Canvas, CanvasDeed, Editing, find_place
 from bot.console.definitions.document import EditedDocument, write_into
+from bot.console.definitions.last_run import LastRun
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, tell
-from bot.plugins.kind_face import NO_PARTS, Steps
+from bot.plugins.kind_face import Steps
 from orchestrator.charts.chart import Box, Chart
 from orchestrator.documents.changing import PlaceGone
 from orchestrator.documents.reading import read_document
@@ -21,11 +22,12 @@ _NO_CHART: Final = Chart(title="", boxes=(), arrows=())
 
 
 class CanvasView:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it draws, and what the page does with a press
         self,
         visit: Visit,
         document: EditedDocument,
         steps: Steps,
+        last: LastRun,
         *,
         code: ui.codemirror,
         show_step: Callable[[Path], Awaitable[None]],
@@ -33,7 +35,7 @@ class CanvasView:
         enter_step: Callable[[], None],
     ) -> None:
         """`show_step` gets the place of a chosen step, () for none; `follow_step` where it is by now; `enter_step` goes into its form."""
-        self._visit, self._document, self._steps = visit, document, steps
+        self._visit, self._document, self._steps, self._last = visit, document, steps, last
         self._show_step, self._follow_step = show_step, follow_step
         self._chart = _NO_CHART
         self._empty = ui.element("div").classes("def-nochart")
@@ -53,9 +55,22 @@ class CanvasView:
         self._empty.set_visibility(document.data is None and not self._chart.boxes)
         if document.data is None:
             return
-        self._chart = self._steps.draw(document.data, NO_PARTS)
-        self._canvas.update_chart(self._chart, findings=document.findings)
+        parts = document.checked.parts
+        self._chart = self._steps.draw(document.data, parts)
+        self._canvas.update_chart(self._chart, marks=self._last.mark(self._chart, parts), findings=document.findings)
         self._follow_step(_find_path(self._canvas.chosen))
+
+    async def follow_run(self) -> None:
+        """Reads the last run, and marks the steps by it."""
+        if not self._visit.page.is_deleted and not self._visit.is_over:
+            await self._last.load(self._document.key)
+            self._draw()
+
+    def name_step(self) -> str:
+        """The chosen one, as nodes of runs are named."""
+        box = self._canvas.chosen
+        place = next((at for at, one in enumerate(self._chart.boxes) if one is box), None)
+        return self._last.name_step(self._chart, place, self._document.checked.parts) if place is not None else ""
 
     async def _choose(self, box: Box | None) -> None:
         await self._show_step(_find_path(box))
@@ -90,7 +105,7 @@ class CanvasView:
             tell(visit, visit.say("console-canvas-unreadable"), tone="warning")
             return ""
         try:
-            changed, key = deed.apply(deeds, data)
+            changed, key = deed.apply(deeds.know_parts(document.checked.parts), data)
             new_text = await asyncio.to_thread(write_into, text, changed, document.format) if changed != data else text
         except (PlaceGone, NotCanonical):
             tell(visit, visit.say("console-form-gone"), tone="warning")

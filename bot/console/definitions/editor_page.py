@@ -50,7 +50,7 @@ async def show_editor(visit: Visit) -> None:
         _check_rights(visit, kind)
         base = await visit.services.definitions.find_version(build_editor(visit), kind, key)
         text = await write_text(base)
-    _draw_editor(visit, EditedDocument(kind, key, text, check=_build_check(visit), base=base))
+    await _draw_editor(visit, EditedDocument(kind, key, text, check=_build_check(visit), base=base))
 
 
 async def show_new(visit: Visit) -> None:
@@ -59,7 +59,7 @@ async def show_new(visit: Visit) -> None:
         _check_rights(visit, kind)
         template = find_template(kind, visit.query.get(PARAMETER, ""))
         text = template.text if template is not None else await asyncio.to_thread(write_ordered, kind, build_start(visit.say, kind))
-    _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
+    await _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
 
 
 def _check_rights(visit: Visit, kind: str) -> None:
@@ -75,11 +75,13 @@ def _build_check(visit: Visit) -> Check:
     return check
 
 
-def _draw_editor(visit: Visit, document: EditedDocument) -> None:
-    ui.add_head_html(build_style_link("form.css"))
+async def _draw_editor(visit: Visit, document: EditedDocument) -> None:
+    for name in ("form", "runs"):
+        ui.add_head_html(build_style_link(f"{name}.css"))
     visit.page.on_delete(document.close)
-    _EditorPage(visit, document)
+    page = _EditorPage(visit, document)
     document.check_soon()
+    await page.work.begin()
 
 
 class _EditorPage:
@@ -94,7 +96,7 @@ class _EditorPage:
         self._others = OthersText(visit, document, self._title, self._kept, save=self._save, forget_newer=self._forget_newer)
         self._told_of: tuple[int, int] = (0, 0)
         """Version and revision of somebody else that the person was told of."""
-        self._work = Workspace(visit, document, save=self.save, kept=self._kept)
+        self.work = Workspace(visit, document, save=self.save, kept=self._kept)
         document.on_text(self._show_status)
         self._show_status()
         if document.base is not None:
@@ -232,7 +234,7 @@ class _EditorPage:
         is_new = document.base is None
         document.base, document.saved_text, document.saved_title = version, text, title
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
-        if left := self._work.form.count_refused():
+        if left := self.work.form.count_refused():
             tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
         if is_new:
             path = build_path(version.kind, version.key, "edit")

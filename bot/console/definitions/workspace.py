@@ -9,6 +9,7 @@ from bot.console.definitions.canvas_view import CanvasView
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.form_view import FormView
+from bot.console.definitions.last_run import LastRun, LastRunPanel
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.kept_texts import KeptTexts
@@ -24,6 +25,8 @@ _TEXT: Final = "text"
 _BOTH: Final = "both"
 _FINDINGS: Final = "findings"
 _FORM: Final = "form"
+_RUN: Final = "run"
+"""The last one, which stays open from step to step."""
 _ENTER_FORM: Final = "setTimeout(() => document.querySelector('.def-panels .form input, .def-panels .form textarea')?.focus(), 150)"
 _SHOW_PANEL: Final = "setTimeout(() => document.querySelector('.def-right').scrollIntoView({block: 'nearest'}), 100)"
 
@@ -34,6 +37,8 @@ class Workspace:
         self._shown: tuple[tuple[Finding, ...], bool] | None = None
         face = find_part_of_kind(KIND_FACE, document.kind)
         steps = face.steps if face is not None else None
+        self._last = LastRun(visit, document.kind)
+        self._run_panel = LastRunPanel(visit, self._last, document.key)
         self._view = _CHART if steps is not None else _TEXT
         self._canvas: CanvasView | None = None
         with ui.element("div").classes("def-bar"):
@@ -53,6 +58,7 @@ class Workspace:
                         visit,
                         document,
                         steps,
+                        self._last,
                         code=self._editor.code,
                         show_step=self._show_step,
                         follow_step=self.form.show_only,
@@ -71,6 +77,8 @@ class Workspace:
             self._findings_tab = ui.tab(_FINDINGS, label=visit.say("console-editor-findings", count=0))
             if find_part_of_kind(TRIAL_FACE, self._document.kind) is not None:
                 ui.tab("trial", label=visit.say("console-trial"))
+            if self._last.is_possible:
+                ui.tab(_RUN, label=visit.say("console-editor-run"))
 
     def _draw_panel(self) -> None:
         visit, document = self._visit, self._document
@@ -85,6 +93,18 @@ class Workspace:
                 if find_part_of_kind(TRIAL_FACE, document.kind) is not None:
                     with ui.tab_panel("trial"):
                         TrialPanel(visit, document)
+                if self._last.is_possible:
+                    self._run_tab = ui.tab_panel(_RUN)
+
+    async def begin(self) -> None:
+        """What takes a moment: the last run, whose news it follows from now on."""
+        if not self._last.is_possible:
+            return
+        with self._run_tab:
+            await self._run_panel.draw()
+        if self._canvas is not None:
+            await self._canvas.follow_run()
+            self._visit.follow(self._canvas.follow_run)
 
     def _change_view(self) -> None:
         self._view = str(self._views.value)
@@ -106,8 +126,11 @@ class Workspace:
         if not path:
             return
         self._editor.reveal(self._document.find_line(path))
-        self._tabs.set_value(_FORM)
+        if self._tabs.value != _RUN:
+            self._tabs.set_value(_FORM)
         await self.form.open()
+        if self._canvas is not None and self._last.is_possible:
+            await self._run_panel.show(self._canvas.name_step())
 
     def _enter_form(self) -> None:
         self._visit.page.run_javascript(_ENTER_FORM)

@@ -143,7 +143,8 @@ def cut(text: str) -> str:
     return format_value(text, limit=LONGEST)
 
 
-def draw_nodes(visit: Visit, step_nodes: StepNodes | None, *, toggle: Act, load: Act) -> None:
+def draw_nodes(visit: Visit, step_nodes: StepNodes | None, *, toggle: Act, load: Act, opens_prompts: bool = False) -> None:
+    """`opens_prompts` saves a press where there is room for little else."""
     if step_nodes is None:
         show_empty(visit.say("console-runs-choose-step"))
         return
@@ -155,10 +156,10 @@ def draw_nodes(visit: Visit, step_nodes: StepNodes | None, *, toggle: Act, load:
     if not step_nodes.nodes:
         show_empty(visit.say("console-runs-no-nodes"))
     for node in step_nodes.nodes:
-        _draw_node(visit, node, toggle, load)
+        _draw_node(visit, node, toggle, load, opens_prompts=opens_prompts)
 
 
-def _draw_node(visit: Visit, node_detail: NodeDetail, toggle: Act, load: Act) -> None:
+def _draw_node(visit: Visit, node_detail: NodeDetail, toggle: Act, load: Act, *, opens_prompts: bool) -> None:
     line = node_detail.line
     with ui.element("article").classes("job-node"):
         head = ui.element("button").classes("job-node-head").props("type=button")
@@ -179,10 +180,10 @@ def _draw_node(visit: Visit, node_detail: NodeDetail, toggle: Act, load: Act) ->
             facts.append(visit.say("console-runs-attempt", number=line.attempt))
         ui.label(" · ".join(fact for fact in facts if fact)).classes("muted small")
         if node_detail.is_open:
-            _draw_words(visit, node_detail, load)
+            _draw_words(visit, node_detail, load, opens_prompts=opens_prompts)
 
 
-def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
+def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act, *, opens_prompts: bool) -> None:
     line = node_detail.line
     if line.state == "done" and line.kind != "say":
         _draw_part(visit.say("console-runs-taint"), say_origins(visit, line.origins), is_mono=False)
@@ -190,7 +191,7 @@ def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
         sentence = say_failure(visit, RunError(code=line.code, node=line.node, at=line.ended_at))
         _draw_part(visit.say("console-runs-error"), sentence, is_mono=False, is_bad=True)
         show_text(f"{line.code}\n{node_detail.detail}".strip(), classes="job-value muted")
-    _draw_given(visit, node_detail)
+    _draw_given(visit, node_detail, opens_prompts=opens_prompts)
     if line.kind == "run" and line.waits_for:
         ui.link(visit.say("console-runs-open-other"), f"/runs/{line.waits_for.removeprefix('run:')}")
     if node_detail.needs_load:
@@ -199,14 +200,14 @@ def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
         _draw_part(visit.say("console-runs-answer-of" if line.kind == "model" else "console-runs-output"), node_detail.output)
 
 
-def _draw_given(visit: Visit, node_detail: NodeDetail) -> None:
+def _draw_given(visit: Visit, node_detail: NodeDetail, *, opens_prompts: bool) -> None:
     """A prompt, or a call."""
     line = node_detail.line
     if line.model and line.kind == "model":
         used = visit.say("console-runs-tokens", read=line.prompt_tokens, written=line.completion_tokens)
         _draw_part(visit.say("console-runs-used"), used, is_mono=False)
     if node_detail.messages:
-        with ui.element("details").classes("job-prompt"):
+        with ui.element("details").classes("job-prompt").props("open" if opens_prompts else ""):
             with ui.element("summary"):
                 ui.label(visit.say("console-runs-prompt", count=len(node_detail.messages)))
             for role, text in node_detail.messages:

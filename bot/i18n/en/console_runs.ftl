@@ -204,3 +204,7 @@ console-runs-way = { $way ->
    *[other] { $way }
   }
 console-runs-only = Only “{ $key }”
+console-editor-never-run = This was never run, or its runs are not yours to see.
+console-editor-last-run = Last run: { $at }, version { $number }
+console-editor-not-reached = The last run did not reach this step.
+console-editor-run = Last run

@@ -205,3 +205,7 @@ console-runs-way = { $way ->
    *[other] { $way }
   }
 console-runs-only = Только «{ $key }»
+console-editor-never-run = Этого ещё не запускали — или запуски видны не вам.
+console-editor-last-run = Последний запуск: { $at }, версия { $number }
+console-editor-not-reached = До этого шага последний запуск не дошёл.
+console-editor-run = Последний запуск

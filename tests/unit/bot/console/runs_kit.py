@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bot.console.canvas import Canvas
 from bot.plugins.building import load_installed_engines
 from engines.workflows.core.kind import WORKFLOW
 from orchestrator.runs.registry import StaticDefinitions
 from state.journal.run_index import RunFilter, RunRow
-from tests.unit.bot.console.console_kit import ANNA, ConsoleWorld, a_console
+from tests.unit.bot.console.console_kit import ANNA, ConsoleWorld, OpenPage, a_console
 from tests.unit.runs.runs_kit import start
 
 HOSTILE = "<img src=x onerror=alert(1)> **жирно** \u202eзадом"
@@ -43,6 +44,12 @@ async def start_run(made: ConsoleWorld, key: str = "plan", person: Any = ANNA, n
     await made.world.put(row)
     await made.world.idle()
     return run
+
+
+def find_boxes(page: OpenPage) -> Any:
+    """What the canvas of the page draws."""
+    [canvas] = [one for one in page.elements if isinstance(one, Canvas)]
+    return canvas.props["boxes"]
 
 
 def list_rows(made: ConsoleWorld, statuses: Sequence[str] = ()) -> list[RunRow]:
