@@ -24,6 +24,8 @@ START: Final = "start"
 START_KEY: Final = ":start"
 RESULT_KEY: Final = ":result"
 """No tuum may be called so."""
+BETWEEN: Final = " · "
+"""Between id and title of a tuum."""
 OUTPUTS: Final = "outputMappings"
 STORED: Final = "stored"
 _TUUMS: Final = "tuums"
@@ -64,16 +66,14 @@ class Wiring:
         return next(keys, None) if key else None
 
     def list_outputs(self, position: int) -> Sequence[Output]:
-        """Those that are published, then what could be."""
+        """Those that are published; of a tuum that publishes nothing what it could."""
         node = self.graph.nodes[position]
         outputs = [Output(name, local, is_published=True) for name, local in node.outputs.items()]
-        if node.tuum is None or node.own is not None:
+        if outputs or node.tuum is None or node.own is not None:
             return outputs
-        published = set(node.outputs.values())
         locals_ = [FINAL_OUTPUT] if node.tuum.ai_service is not None else []
         locals_ += node.tuum.main_script.produces if node.tuum.main_script is not None else []
-        more = [local for local in dict.fromkeys(locals_) if local not in published]
-        return [*outputs, *(Output(self._name_global(node, local), local, is_published=False) for local in more)]
+        return [Output(self._name_global(node, local), local, is_published=False) for local in dict.fromkeys(locals_)]
 
     def _name_global(self, node: Node, local: str) -> str:
         name = f"{node.id}_answer" if local == FINAL_OUTPUT else local
@@ -128,50 +128,40 @@ class _Drawing:
     def __init__(self, wiring: Wiring, types: RuneTypes) -> None:
         self._wiring, self._graph = wiring, wiring.graph
         self._outputs = [wiring.list_outputs(position) for position in range(len(self._graph.nodes))]
-        self._boxes = [self._build_box(position, types) for position in range(len(self._graph.nodes))]
-        self._boxes += self._list_disabled()
         self._parameters = list(wiring.starts)
-        self._start = self._result = -1
+        steps = [*(self._build_box(position, types) for position in range(len(self._graph.nodes))), *self._list_disabled()]
+        self._boxes = [_build_start(wiring.starts), *steps, _RESULT] if steps else []
 
     def build(self, title: str) -> Chart:
-        if self._boxes:
-            self._start, self._result = self._add(_build_start(self._wiring.starts)), self._add(_RESULT)
-        results = list(self._list_results()) if self._boxes else []
         arrows = [arrow for position in range(len(self._graph.nodes)) for arrow in self._list_inputs(position)]
-        arrows += [Arrow(source=one.source, target=self._result, label=one.label, way=one.way, port=one.port) for one in results]
-        return Chart(title=title, boxes=self._boxes, arrows=arrows)
-
-    def _add(self, box: Box) -> int:
-        self._boxes.append(box)
-        return len(self._boxes) - 1
+        return Chart(title=title, boxes=self._boxes, arrows=[*arrows, *(self._list_results() if self._boxes else ())])
 
     def _list_inputs(self, position: int) -> Iterator[Arrow]:
         graph = self._graph
         for name in dict.fromkeys([*graph.nodes[position].inputs.values(), *graph.reads[position].values()]):
             if graph.takes_trigger(position, name):
-                yield Arrow(source=self._start, target=position, way="data", label=_cut(name), port=self._parameters.index(name))
+                yield Arrow(source=0, target=position + 1, way="data", label=_cut(name), port=self._parameters.index(name))
             elif name in graph.producers:
                 source = graph.producers[name]
-                yield Arrow(source=source, target=position, label=_cut(name), port=self._find_port(source, name))
+                yield Arrow(source=source + 1, target=position + 1, label=_cut(name), port=self._find_port(source, name))
 
     def _find_port(self, position: int, name: str) -> int:
         return next(port for port, output in enumerate(self._outputs[position]) if output.name == name)
 
     def _list_results(self) -> Iterator[Arrow]:
-        """Their target is not known yet."""
-        graph, terminal = self._graph, self._wiring.terminal
+        graph, terminal, result = self._graph, self._wiring.terminal, len(self._boxes) - 1
         for field, name in (("rawText", terminal.raw_text), ("operations", terminal.operations)):
             if name is None:
                 continue
             if name in graph.producers:
                 source = graph.producers[name]
                 label = field if name == field else _cut(f"{field}: {name}")
-                yield Arrow(source=source, target=-1, label=label, port=self._find_port(source, name))
+                yield Arrow(source=source + 1, target=result, label=label, port=self._find_port(source, name))
             elif name in graph.parameters:
-                yield Arrow(source=self._start, target=-1, label=field, way="data", port=self._parameters.index(name))
+                yield Arrow(source=0, target=result, label=field, way="data", port=self._parameters.index(name))
         for position, node in enumerate(graph.nodes):
             if node.variables.terminals:
-                yield Arrow(source=position, target=-1, port=len(self._outputs[position]))
+                yield Arrow(source=position + 1, target=result, port=len(self._outputs[position]))
 
     def _build_box(self, position: int, types: RuneTypes) -> Box:
         node = self._graph.nodes[position]
@@ -194,7 +184,7 @@ class _Drawing:
         text, emits = _tell_work(node.tuum, types)
         title = node.tuum.metadata.title
         return Box(
-            title=_cut(f"{node.id} · {title}" if title else node.id),
+            title=_cut(f"{node.id}{BETWEEN}{title}" if title else node.id),
             text=text,
             shape="effect" if emits else "step",
             key=key,
@@ -233,6 +223,7 @@ def _build_start(starts: Mapping[str, Path]) -> Box:
         kind=START,
         ports=tuple(Port(path=path, label=_cut(name)) for name, path in starts.items()),
         word="workflow-box-start",
+        is_first=True,
     )
 
 

@@ -50,6 +50,8 @@ class Box:
     word: str = ""
     """Code of the text that people read in place of the title; "" where the title is the author's own."""
     ports: tuple[Port, ...] = ()
+    is_first: bool = False
+    """Nothing leads to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

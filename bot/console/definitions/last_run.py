@@ -2,22 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from nicegui import ui
 
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
-from bot.console.runs.run_face import NO_FACE, RUN_FACE
-from bot.console.runs.watch import RunView, RunWatch, StepLine
-from bot.console.runs.words import TONES, say_state, say_status, say_use
+from bot.console.runs.run_face import find_face
+from bot.console.runs.watch import RunView, RunWatch
+from bot.console.runs.words import TONES, say_status, say_step
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_empty
 from bot.http_api.runs.run_models import Run, RunQuery
 from bot.http_api.server.errors import ApiError
-from bot.plugins.loading import find_own_kind, find_part
+from bot.plugins.loading import find_own_kind
 from orchestrator.charts.chart import Chart, Mark
-
-_SEPARATOR: Final = " · "
 
 
 class LastRun:
@@ -26,7 +23,7 @@ class LastRun:
     def __init__(self, visit: Visit, kind: str) -> None:
         self._visit = visit
         self._engine = next((engine for engine in visit.services.engines.runs if find_own_kind(engine) == kind), "")
-        self._face = find_part(RUN_FACE, self._engine) or NO_FACE
+        self._face = find_face(kind)
         self._run_id = ""
         self._watch: RunWatch | None = None
         self._view: RunView | None = None
@@ -67,12 +64,10 @@ class LastRun:
         lines = {step.key: step for step in self._view.steps} if self._view is not None else {}
         steps = ((place, lines.get(self.name_step(chart, place, parts))) for place in range(len(chart.boxes)))
         return {
-            place: Mark(step.state, _say_step(self._visit, step)) for place, step in steps if step is not None and step.state is not None
+            place: Mark(step.state, say_step(self._visit, step.state, step.tokens, step.seconds))
+            for place, step in steps
+            if step is not None and step.state is not None
         }
-
-
-def _say_step(visit: Visit, step: StepLine) -> str:
-    return _SEPARATOR.join(part for part in (say_state(visit, step.state), say_use(visit, step.tokens, step.seconds)) if part)
 
 
 @dataclass(frozen=True, kw_only=True)

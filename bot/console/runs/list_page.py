@@ -155,7 +155,7 @@ def _draw_line(visit: Visit, listed_run: ListedRun) -> None:
             if listed_run.ending.failure is not None:
                 show_text(say_failure(visit, listed_run.ending.failure), classes="small job-bad")
             elif sentence := say_left(visit, listed_run.ending.changes):
-                show_text(sentence, classes="small job-left")
+                show_text(sentence, classes="small job-unmade")
         show_badge(say_status(visit, line.status), tone=TONES[line.status])
         ui.label(f"{say_engine(visit, line.engine)} · {line.owner.name or line.owner.id}").classes("muted small job-line-who").props(
             "dir=auto"

@@ -4,6 +4,7 @@ from typing import Final, Protocol
 
 from bot.console.runs.history import StepState
 from bot.i18n.translate import Locale, Translator
+from bot.plugins.loading import find_own_kind, find_part, list_offering
 from bot.plugins.plugin import Slot
 from orchestrator.charts.chart import Box
 from orchestrator.engines.shared.declared import LaunchParameter
@@ -72,3 +73,9 @@ class RunFace:
 
 NO_FACE: Final = RunFace()
 RUN_FACE: Final = Slot("run", RunFace)
+
+
+def find_face(kind: str) -> RunFace:
+    """Of the engine that runs definitions of this kind."""
+    engine = next((engine for engine in list_offering(RUN_FACE) if find_own_kind(engine) == kind), "")
+    return find_part(RUN_FACE, engine) or NO_FACE

@@ -83,5 +83,10 @@ def say_use(visit: Visit, tokens: int, seconds: float) -> str:
     return visit.say("console-runs-use", tokens=tokens, spent=format_duration(visit.tr, seconds) if seconds else "none")
 
 
+def say_step(visit: Visit, state: StepState | None, tokens: int, seconds: float) -> str:
+    """For a node of a chart."""
+    return " · ".join(part for part in (say_state(visit, state), say_use(visit, tokens, seconds)) if part)
+
+
 def say_kind(visit: Visit, node: NodeLine) -> str:
     return visit.say("console-runs-kind", kind=node.kind)

@@ -33,9 +33,9 @@ def test_arrows_carry_variables() -> None:
         ("deals", "letter", "deals"), ("deals", "letter", "sum"), (START, "letter", "client"), (START, "deals", "client"),
         ("letter", RESULT, "rawText: text"),
     ]  # fmt: skip
-    assert [one.shape for one in chart.boxes] == ["step", "step", "question", "end"]
-    assert [[port.label for port in one.ports] for one in chart.boxes] == [["text"], ["deals", "sum"], ["client", "spare"], []]
-    assert [one.path for one in chart.boxes] == [("tuums", 0), ("tuums", 1), ("triggerParameters",), ("terminal",)]
+    assert [one.shape for one in chart.boxes] == ["question", "step", "step", "end"]
+    assert [[port.label for port in one.ports] for one in chart.boxes] == [["client", "spare"], ["text"], ["deals", "sum"], []]
+    assert [one.path for one in chart.boxes] == [("triggerParameters",), ("tuums", 0), ("tuums", 1), ("terminal",)]
     assert [one.port for one in chart.arrows] == [0, 1, 0, 0, 0]
     assert chart.title == "Dossier"
 
@@ -46,7 +46,7 @@ def test_a_box_says_what_its_tuum_does() -> None:
     ends = {"runeType": "terminal", "rawText": "x"}
     asks = tuum("ask", put("x"), operation, promptRunes=[prompt(), prompt()], aiService="fast", metadata={"title": "Ask"})
     chart, arrows = draw(workflow(asks, tuum("end", put("x"), ends)))
-    assert [(one.title, one.text, one.shape) for one in chart.boxes[:2]] == [
+    assert [(one.title, one.text, one.shape) for one in chart.boxes[1:3]] == [
         ("ask · Ask", "prompt → fast → set, operation", "effect"),
         ("end", "set, terminal", "step"),
     ]
@@ -60,8 +60,8 @@ def test_a_stored_tuum_is_drawn_with_what_is_known_of_it() -> None:
     assert draw(document)[1] == []
     assert draw(document, {"deals@2": link("d", gives=["deals"])})[1] == [("d", "letter", "deals")]
     known, _ = draw(document, {"deals@2": link("d", gives=["deals"], metadata={"title": "Deals"})})
-    assert (known.boxes[0].title, known.boxes[0].key) == ("d · Deals", "deals@2")
-    assert [port.label for port in known.boxes[0].ports] == ["deals"]
+    assert (known.boxes[1].title, known.boxes[1].key) == ("d · Deals", "deals@2")
+    assert [port.label for port in known.boxes[1].ports] == ["deals"]
 
 
 @pytest.mark.parametrize("name", ["id", "tuum"])
@@ -69,7 +69,7 @@ def test_no_box_shows_a_uuid(name: str) -> None:
     """A word stands there until the stored tuum is at hand."""
     uuid = "0f9d2a34-1111-2222-3333-444444444444"
     for document in (workflow({"tuum": uuid}), workflow({"tuum": uuid, "enabled": False})):
-        box = draw(document)[0].boxes[0]
+        box = draw(document)[0].boxes[1]
         assert "0f9d2a34" not in box.title + box.text
         assert (box.word, box.key) == ("workflow-box-stored", uuid)
 
@@ -77,16 +77,16 @@ def test_no_box_shows_a_uuid(name: str) -> None:
 def test_a_tuum_that_takes_no_part_is_drawn_so_that_it_can_be_switched_on() -> None:
     """Without ways."""
     chart, arrows = draw(workflow(link("a", ["x"], enabled=False), triggerParameters=[parameter("x")]))
-    assert [(box.key, box.kind, box.ports) for box in chart.boxes[:1]] == [("a", "off", ())]
+    assert [(box.key, box.kind, box.ports) for box in chart.boxes[1:2]] == [("a", "off", ())]
     assert arrows == []
 
 
 def test_the_answer_of_a_model_is_a_way_before_it_is_published() -> None:
     """With a word; afterwards under its name."""
     asks = tuum("ask", promptRunes=[prompt()], aiService="fast")
-    (port,) = draw(workflow(asks))[0].boxes[0].ports
+    (port,) = draw(workflow(asks))[0].boxes[1].ports
     assert (port.word, port.path) == ("workflow-way-answer", ("tuums", 0, "outputMappings", "ask_answer"))
-    (port,) = draw(workflow({**asks, "outputMappings": {"letter": "ai_final_output"}}))[0].boxes[0].ports
+    (port,) = draw(workflow({**asks, "outputMappings": {"letter": "ai_final_output"}}))[0].boxes[1].ports
     assert (port.word, port.label) == ("", "letter")
 
 
