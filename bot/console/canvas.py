@@ -159,11 +159,11 @@ class Canvas(ui.element, component="static/canvas.js", esm={"sdelka-canvas": "st
             boxes.append(
                 {
                     "id": one,
-                    "title": cut_text(box.title, limit=_LONGEST),
+                    "title": cut_text(self._title(box), limit=_LONGEST),
                     "text": cut_text(box.text, limit=_LONGEST),
                     "shape": box.shape,
                     "isStep": bool(box.key),
-                    "hasIn": bool(box.key) or place in targets,
+                    "hasIn": (bool(box.key) and not box.is_first) or place in targets,
                     "ports": ports,
                     "tone": tone,
                     "count": len(own),
@@ -176,8 +176,11 @@ class Canvas(ui.element, component="static/canvas.js", esm={"sdelka-canvas": "st
 
     def _speak(self, box: Box, mark: Mark | None, count: int) -> str:
         count_words = self._visit.say("console-editor-marked", count=count) if count else ""
-        words = (box.title, box.text, mark.word if mark is not None else "", count_words)
+        words = (self._title(box), box.text, mark.word if mark is not None else "", count_words)
         return cut_text(". ".join(word for word in words if word), limit=_LONGEST_TOLD)
+
+    def _title(self, box: Box) -> str:
+        return self._visit.say(box.word) if box.word else box.title
 
     def _label_ports(self, box: Box, *, has_ways: bool) -> list[str]:
         if not box.ports:
@@ -194,7 +197,7 @@ class Canvas(ui.element, component="static/canvas.js", esm={"sdelka-canvas": "st
         source, target = chart.boxes[arrow.source], chart.boxes[arrow.target]
         port = min(arrow.port, max(len(source.ports) - 1, 0))
         place = sum(1 for one in chart.arrows[:number] if (one.source, one.target, one.port) == (arrow.source, arrow.target, arrow.port))
-        spoken = self._visit.say("console-canvas-line", source=source.title, target=target.title)
+        spoken = self._visit.say("console-canvas-line", source=self._title(source), target=self._title(target))
         return {
             "id": f"{ids[arrow.source]}-{port}-{ids[arrow.target]}-{place}",
             "source": ids[arrow.source],

@@ -19,6 +19,8 @@ from state.stored import JsonObject
 
 _LONGEST_LINE: Final = 34
 _UNKNOWN: Final = "?"
+BETWEEN: Final = " · "
+"""Between id and name of a step."""
 COMPLETE: Final = "complete"
 FAIL: Final = "fail"
 _END: Final = Box(title=COMPLETE, text="", shape="end", word="flow-box-end")
@@ -74,7 +76,7 @@ class _Drawing(Drawing):
 
 
 def _build_box(index: int, step: FlowStep, agent_document: object) -> Box:
-    title = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
+    title = f"{step.id}{BETWEEN}{step.name}" if step.name and step.name != step.id else step.id
     named = agent_document.get("title") if isinstance(agent_document, Mapping) else None
     agent = str(named) if named else "" if is_version_id(step.agent_version_id) else step.agent_version_id
     attempts = f"×{step.max_attempts}" if step.max_attempts > 1 else ""

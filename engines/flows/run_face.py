@@ -1,15 +1,17 @@
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import ValidationError
 
 from bot.console.runs.history import StepState
 from bot.console.runs.run_face import Launch, RunFace
-from bot.i18n.translate import Locale
+from bot.i18n.translate import Locale, Translator
 from engines.flows.core.definition import Flow
 from engines.flows.core.telling import tell_result
 from engines.flows.http.run_events import FlowHistory
+from engines.flows.kind_face import BETWEEN
+from orchestrator.charts.chart import Box
 from state.journal.store import StoredEvent
 
 _STATES: Final[Mapping[str, StepState]] = {
@@ -56,4 +58,11 @@ def follow(document: object) -> FlowFollower | None:
     return FlowFollower(flow, FlowHistory(flow)) if flow is not None else None
 
 
-RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, follow=follow)
+def say_box(_tr: Translator, _document: object, _place: int, box: Box) -> Box | None:
+    """A step by its name, with its agent where that is known; what has a word by that."""
+    name, _, title = box.title.partition(BETWEEN)
+    text = box.text if any(sign.isalpha() for sign in box.text) else ""
+    return replace(box, title=title or name, text=text) if box.key else None
+
+
+RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, follow=follow, say_box=say_box)

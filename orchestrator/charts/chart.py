@@ -116,15 +116,13 @@ def cut_text(text: str, most: int) -> str:
     return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
-def write_mermaid(chart: Chart, marks: Mapping[int, Mark] = NO_MARKS) -> str:
-    """Text of the author cannot end its quotes. `marks` are by the places of boxes."""
+def write_mermaid(chart: Chart) -> str:
+    """Text of the author cannot end its quotes."""
     lines = ["flowchart TD"]
     for number, box in enumerate(chart.boxes):
         begin, end = _FORMS[box.shape]
-        mark = marks.get(number)
-        words = "<br/>".join(escape_label(one) for one in (box.title, box.text, mark.word if mark is not None else "") if one)
+        words = "<br/>".join(escape_label(one) for one in (box.title, box.text) if one)
         lines.append(f'  s{number}{begin}"{words}"{end}')
-        lines += [f"  class s{number} {mark.style}"] if mark is not None else []
     arrows = join_arrows(chart.arrows)
     for arrow in arrows:
         label = f'|"{escape_label(arrow.label)}"|' if arrow.label else ""

@@ -78,7 +78,7 @@ async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp
         await start(page, **{"Для кого предложение?": "ООО «Ромашка»", "Что предлагаем": "Насосы с доставкой"})
         draft, review = (page.locator(".job-step").filter(has_text=name) for name in ("Черновик", "Сверка"))
         await expect(draft).to_contain_text("выполняется")
-        await expect(page.locator(".chart-picture .running")).to_contain_text("Черновик")
+        await expect(page.locator(".box-running")).to_contain_text("Черновик")
         await made.demo.hold()
         await expect(draft).to_contain_text("готово")
         await expect(review).to_contain_text("выполняется")
@@ -102,7 +102,7 @@ async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp
         await made.demo.go_on()
         await expect(shown).to_contain_text("текст готов")
         whole = await shown.locator(".raw").inner_text()
-        await expect(page.locator(".chart-picture .done").filter(has_text="Что дальше")).to_be_visible()
+        await expect(page.locator(".box-done").filter(has_text="Что дальше")).to_be_visible()
 
     assert beginning
     assert beginning in whole

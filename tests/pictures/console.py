@@ -16,7 +16,7 @@ from tests.pictures.studio import Scene, Studio
 _MANAGER: Final = 1007
 _ADMIN: Final = 1001
 _PHONE: Final = 390
-_SETTLED: Final = "() => !document.querySelector('.chart-picture') || document.querySelector('.chart-picture svg')"
+_SETTLED: Final = "() => !document.querySelector('.canvas') || document.querySelector('.canvas .vue-flow__node')"
 
 
 async def console(studio: Studio) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.canvas import Canvas
 from bot.console.definitions.list_page import list_states
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.work import (
@@ -21,9 +22,13 @@ from bot.console.definitions.work import (
     write_text,
 )
 from bot.console.diffing import compare_texts, draw_diff
+from bot.console.runs.run_face import find_face
+from bot.console.runs.watch import say_chart
 from bot.console.visit import Visit
 from bot.console.widgets import ask_first, build_panel, cut_text, show_badge, show_heading, show_text, tell
 from bot.plugins.definition_text import write_compared
+from bot.plugins.kind_face import build_definition_chart
+from orchestrator.charts.chart import Chart
 from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
 
 _MOST_ENTRIES: Final = 50
@@ -249,14 +254,25 @@ class _KeyPage:
         except REFUSALS as error:
             self._show_trouble(explain(self._visit, error))
             return
-        text = await write_text(version)
+        text, chart = await write_text(version), await self._draw_chart(version)
         assert self.place is not None  # noqa: S101 - the page is drawn before anything is opened in it
         self.place.clear()
         with self.place:
+            if chart is not None:
+                show_heading(self._visit.say("console-definition-graph", number=number))
+                Canvas(self._visit, chart, name=self._visit.say("console-editor-graph-name")).classes("chart-shown")
             show_heading(self._visit.say("console-definition-text", number=number))
             text_view = ui.codemirror(text, language="YAML", theme="githubLight", line_wrapping=True).classes("def-code def-code-shown")
             text_view.disable()
             text_view.props["data-editor"] = "shown"
+
+    async def _draw_chart(self, version: DefinitionVersion) -> Chart | None:
+        """In the words of the pages of runs; None for a kind without steps."""
+        visit, kind = self._visit, self._kind
+        parts = await visit.services.definitions.find_parts(build_editor(visit), kind, version.document)
+        chart = await asyncio.to_thread(build_definition_chart, kind, version.document, parts)
+        face = find_face(kind)
+        return say_chart(visit.tr, face, version.document, chart) if chart is not None and chart.boxes else None
 
     async def show_difference(self, before: int, after: int) -> None:
         visit, service = self._visit, self._visit.services.definitions

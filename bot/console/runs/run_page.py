@@ -7,19 +7,19 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.charts import ChartView, draw_chart
+from bot.console.canvas import Canvas
 from bot.console.runs.controls import Controls, OpenOption, OpenWaits, WaitsView
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
 from bot.console.runs.raw_text import draw_raw_text
 from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
 from bot.console.runs.watch import RunView, RunWatch, StepLine
-from bot.console.runs.words import TONES, say_engine, say_failure, say_left, say_state, say_status, say_use
+from bot.console.runs.words import TONES, say_engine, say_failure, say_left, say_state, say_status, say_step, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from bot.console.words import format_count, format_duration, format_money
 from bot.http_api.audit.run_events import format_value
 from bot.http_api.runs.run_models import Run, Usage
-from orchestrator.charts.chart import Mark
+from orchestrator.charts.chart import Box, Mark
 from state.journal.run_index import PREFIX
 
 _TOGETHER: Final = 0.2
@@ -67,9 +67,11 @@ class _RunPage:
         self._follow_pictures()
         await visit.keep_current(self._load_head, lambda head: self._draw_head(*head))
         await self._draw_waits()
+        self._draw_graph(view)
         with ui.element("div").classes("job-columns"):
             with ui.element("div").classes("job-left"):
-                await self._draw_graph(view)
+                show_heading(visit.say("console-runs-steps"))
+                await visit.keep_current(self._load_steps, self._draw_steps)
             with ui.element("div").classes("job-right"):
                 self._draw_draft()
                 await visit.keep_current(self._load_outcome, self._draw_outcome)
@@ -120,37 +122,32 @@ class _RunPage:
                 ui.link(visit.say("console-runs-open-parent"), f"/runs/{run.parent}")
             self._controls.draw_orders(view)
 
-    async def _draw_graph(self, view: RunView) -> None:
+    def _draw_graph(self, view: RunView) -> None:
         visit = self._visit
-        chart = view.chart
-        if chart is not None:
-            show_heading(visit.say("console-runs-graph"))
-            with build_panel():
-                drawn = draw_chart(
-                    visit, chart, on_click=self._choose, name=visit.say("console-runs-graph"), marks=self._mark(view), has_list=False
-                )
-            self._follow_graph(drawn)
-        show_heading(visit.say("console-runs-steps"))
-        await visit.keep_current(self._load_steps, self._draw_steps)
-
-    def _follow_graph(self, drawn: ChartView) -> None:
-        """Only when steps stand otherwise."""
-        visit = self._visit
+        if view.chart is None:
+            return
+        show_heading(visit.say("console-runs-graph"))
+        name = visit.say("console-runs-graph")
+        canvas = Canvas(visit, view.chart, name=name, marks=self._mark(view), on_choose=self._choose_box).classes("chart-shown")
 
         async def refresh() -> None:
             if visit.page.is_deleted or visit.is_over:
                 return
             view = await self._watch.load()
             if view.chart is not None:
-                drawn.update(view.chart, self._mark(view))
+                canvas.update_chart(view.chart, marks=self._mark(view))
 
         visit.follow(refresh)
 
     def _mark(self, view: RunView) -> Mapping[int, Mark]:
         boxes = view.chart.boxes if view.chart is not None else ()
-        states = {step.key: step.state for step in view.steps}
-        states_by_place = ((place, states.get(box.key)) for place, box in enumerate(boxes) if box.key)
-        return {place: Mark(state, say_state(self._visit, state)) for place, state in states_by_place if state is not None}
+        lines = {step.key: step for step in view.steps}
+        steps = ((place, lines.get(box.key)) for place, box in enumerate(boxes) if box.key)
+        return {
+            place: Mark(step.state, say_step(self._visit, step.state, step.tokens, step.seconds))
+            for place, step in steps
+            if step is not None and step.state is not None
+        }
 
     async def _load_steps(self) -> tuple[StepLine, ...]:
         return (await self._watch.load()).steps
@@ -168,6 +165,10 @@ class _RunPage:
                     ui.label(say_use(visit, step.tokens, step.seconds)).classes("muted small")
                     if step.state is not None:
                         show_badge(say_state(visit, step.state), tone=TONES[step.state])
+
+    async def _choose_box(self, box: Box | None) -> None:
+        if box is not None and box.key:
+            await self._choose(box.key)
 
     async def _choose(self, key: str) -> None:
         self._nodes.choose(key)

@@ -99,3 +99,4 @@ console-diff-more = And more lines: { $count }.
 console-close = Close
 console-definition-all-versions = Show all versions
 console-findings-more = And { $count } more findings: mend these first.
+console-definition-graph = Graph of version { $number }

@@ -104,3 +104,4 @@ console-diff-more = И ещё строк: { $count }.
 console-close = Закрыть
 console-definition-all-versions = Показать все версии
 console-findings-more = И ещё замечаний: { $count }. Исправьте сначала эти.
+console-definition-graph = Схема версии { $number }

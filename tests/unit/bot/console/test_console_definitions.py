@@ -4,11 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from bot.console.canvas import Canvas
 from state.journal import definitions
 from state.model.definitions import Author
 from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, ConsoleWorld, a_console
 from tests.unit.bot.console.definitions_kit import DELETES, HELLO, be, find_code, get_service, hand_in, read_lines, store
 
+AGENT = """title: Продавец
+systemPrompt: Пиши письма.
+"""
+FLOW = """flowId: letter
+metadata: {title: Письмо клиенту}
+steps:
+- {id: write, name: <b>Письмо</b>, agentVersionId: seller}
+"""
 HOSTILE = "<img src=x onerror=alert(1)> **жирно** \u202e[я](javascript:alert(1))"
 
 
@@ -105,6 +114,20 @@ async def test_a_page_shows_its_versions_and_the_text_of_one(made: ConsoleWorld)
     await store(made, HELLO.replace("Здравствуйте", "Салют"))
     await made.tell_change()
     assert page.has("Версия 3")
+
+
+@pytest.mark.req("C-25", "C-39")
+async def test_a_version_is_drawn_as_a_chart_that_cannot_be_changed(made: ConsoleWorld) -> None:
+    """Above its text, with the names of its parts; a kind without steps has none."""
+    agent = await store(made, AGENT, kind="agent", key="seller", publish=True)
+    await store(made, FLOW.replace("seller", agent.id), kind="flow", key="letter")
+    page = await made.open("/definitions/flow/letter", OLGA)
+    [canvas] = [one for one in page.elements if isinstance(one, Canvas)]
+    assert [(box["title"], box["text"]) for box in canvas.props["boxes"]] == [("<b>Письмо</b>", "Продавец"), ("Конец", "")]
+    assert canvas.props["read-only"]
+
+    page = await made.open("/definitions/agent/seller", OLGA)
+    assert not [one for one in page.elements if isinstance(one, Canvas)]
 
 
 @pytest.mark.req("C-30")

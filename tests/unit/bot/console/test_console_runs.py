@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from bot.console.canvas import Canvas
 from bot.console.runs.controls import Controls, OpenWaits, WaitsView
 from bot.console.runs.list_page import PAGE
 from bot.console.runs.watch import RunWatch
@@ -17,7 +18,7 @@ from bot.http_api.runs.run_models import Person, RunError, Wait
 from engines.flows.run_face import RUN_FACE
 from orchestrator.domain.errors import ModelClientError
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage
-from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, list_rows, start_run, workflow
+from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, find_boxes, list_rows, start_run, workflow
 from tests.unit.engines.flows import flow_kit
 from tests.unit.runs.runs_kit import events
 from tests.unit.spine_kit import press, until
@@ -32,9 +33,8 @@ TWO = workflow(
 
 
 def list_marks(page: OpenPage) -> list[str]:
-    """The lines of the picture that mark its boxes."""
-    [picture] = [one for one in page.elements if type(one).__name__ == "Mermaid"]
-    return [line.strip() for line in picture.content.splitlines() if line.strip().startswith("class ")]  # type: ignore[attr-defined]
+    """The steps of the canvas that are marked, with how they stand."""
+    return [f"{box['title']}: {box['mark']['style']}" for box in find_boxes(page) if box["mark"]]
 
 
 async def answer(page: OpenPage, text: str) -> None:
@@ -66,7 +66,7 @@ async def test_steps_light_up_while_a_run_works(tmp_path: Path) -> None:
         await made.world.idle()
         await made.tell_change()
 
-        assert list_marks(page) == ["class s0 done", "class s1 done"]
+        assert list_marks(page) == ["draft: done", "check: done"]
         assert page.has("Проверено")
         assert not page.has("Ваш ответ")
 
@@ -116,7 +116,7 @@ async def test_a_failed_run_goes_on_from_the_step_that_failed(tmp_path: Path) ->
         await answer(page, "Ромашка")
         await made.world.idle()
         await made.tell_change()
-        assert list_marks(page) == ["class s0 done", "class s1 failed"]
+        assert list_marks(page) == ["draft: done", "check: failed"]
         assert page.has("Шаг «check» не выполнен.")
         for path in ("/runs", "/"):
             assert (await made.open(path, ANNA)).has("Шаг «check» не выполнен."), path
@@ -127,7 +127,7 @@ async def test_a_failed_run_goes_on_from_the_step_that_failed(tmp_path: Path) ->
         await made.world.idle()
         await made.tell_change()
 
-        assert list_marks(page) == ["class s0 done", "class s1 done"]
+        assert list_marks(page) == ["draft: done", "check: done"]
         assert len(made.world.model.prompts) == 3
 
 
@@ -277,7 +277,7 @@ async def test_a_run_is_started_with_the_declared_parameters(tmp_path: Path) -> 
 
 @pytest.mark.req("C-33", "C-39", "C-4")
 async def test_hostile_text_of_a_run_is_text(tmp_path: Path) -> None:
-    """Names of steps, answers and results stand on the page as they were written, cut, and escaped in the picture."""
+    """Names of steps, answers and results stand on the page as they were written, cut, and go to the canvas as data."""
     odd = asking("odd", HOSTILE + " {{client}}", "letter", metadata={"title": HOSTILE})
     document = workflow(odd, triggerParameters=[QUESTION], metadata={"title": HOSTILE}, terminal={"rawText": "letter"})
     async with a_console_of_runs(tmp_path, {"plan": document}) as made, made.world.working():
@@ -290,8 +290,7 @@ async def test_hostile_text_of_a_run_is_text(tmp_path: Path) -> None:
         [step] = [one for one in page.elements if str(one.props.get("aria-label", "")).startswith("<img")]
         await page.act(step, "click")
 
-        [picture] = [one for one in page.elements if type(one).__name__ == "Mermaid"]
-        assert "<img" not in picture.content  # type: ignore[attr-defined]
+        assert [box["title"] for box in find_boxes(page)][1] == "<img src=x onerror=alert(1)…"
         assert any("<img src=x onerror=alert(1)>" in text for text in page.read_texts())
         assert max(len(text) for text in page.read_texts()) < 110_000
         assert not [one for one in page.elements if type(one).__name__ in {"Html", "Markdown"}]
@@ -469,3 +468,27 @@ async def test_a_flow_without_outputs_shows_what_its_steps_answered(tmp_path: Pa
             follower.add(event)
         told = follower.tell_result(flow_kit.result(world), today="2026-11-27", locale="ru")
     assert list(told) == [("TWO", "Уважаемые коллеги!"), ("ONE", "Собрал три факта")]
+
+
+@pytest.mark.req("C-33")
+async def test_a_step_of_the_canvas_says_state_tokens_and_time_and_opens_its_nodes(tmp_path: Path) -> None:
+    """By the mouse or by Enter, and in words for those who hear it; start and result are no steps of the run."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+
+        boxes = {box["title"]: box for box in find_boxes(page)}
+        assert list(boxes) == ["Начало", "draft", "check", "Результат"]
+        assert boxes["draft"]["mark"]["word"].startswith("готово · ")
+        assert "токен" in boxes["draft"]["mark"]["word"]
+        assert boxes["draft"]["spoken"].startswith("draft. готово")
+        assert [boxes[name]["isStep"] for name in boxes] == [False, True, True, False]
+        [canvas] = [one for one in page.elements if isinstance(one, Canvas)]
+        assert canvas.props["read-only"]
+        await page.act(canvas, "choose", {"id": boxes["check"]["id"], "isEntered": True})
+        assert page.has("Проверено")
+        assert page.has("Проверь: Письмо")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.console.charts import MOST_ARROWS, MOST_DRAWN, draw_chart
+from bot.console.canvas import Canvas
 from bot.console.runs.run_face import RUN_FACE
 from bot.console.runs.watch import say_chart
 from bot.console.words import format_count, format_duration, format_money
@@ -16,7 +16,7 @@ from bot.plugins.building import load_installed_engines
 from bot.plugins.kind_face import build_definition_chart
 from bot.plugins.loading import find_part
 from engines.scenarios.core.kind import KIND as SCENARIO
-from orchestrator.charts.chart import Arrow, Box, Chart, Mark, write_mermaid
+from orchestrator.charts.chart import Arrow, Box, Chart, Mark
 from orchestrator.runs.registry import StaticDefinitions
 from tests.unit.bot.console.console_kit import ANNA, OLGA, ConsoleWorld, a_console
 from tests.unit.runs.runs_kit import start
@@ -58,48 +58,17 @@ def test_thousands_of_a_count_stand_apart() -> None:
     assert (format_count(RU, 12345).replace("\u00a0", " "), format_count(EN, 12345)) == ("12 345", "12,345")
 
 
-def test_a_mark_stands_at_its_box() -> None:
-    """The style of a mark is the class of its node, and its word stands in the box."""
-    chart = Chart(title="", boxes=[Box(title="a", text="", shape="step"), Box(title="b", text="", shape="step")], arrows=[])
-
-    text = write_mermaid(chart, {1: Mark("done", "готово")})
-
-    assert 's1["b<br/>готово"]' in text
-    assert "class s1 done" in text
-    assert "class s0" not in text
-
-
 @pytest.mark.req("C-29")
-async def test_a_graph_that_grows_too_large_becomes_a_list_and_a_picture_again(made: ConsoleWorld) -> None:
-    """Mermaid draws an error in place of a graph with too many boxes or arrows: it gets none, as long as the graph is that large."""
-    boxes = [Box(title=f"b{number}", text="", shape="step", key=f"b{number}") for number in range(MOST_DRAWN + 1)]
-    small, large = (Chart(title="", boxes=boxes[:count], arrows=[]) for count in (2, MOST_DRAWN + 1))
-    dense = Chart(title="", boxes=boxes[:2], arrows=[Arrow(source=0, target=1, label=str(number)) for number in range(MOST_ARROWS + 1)])
+async def test_a_chart_of_five_hundred_steps_is_drawn_whole(made: ConsoleWorld) -> None:
+    """There was a list in place of a picture from 200 on. Whoever only reads gets no buttons that change."""
+    boxes = [Box(title=f"b{number}", text="", shape="step", key=f"b{number}") for number in range(500)]
+    arrows = [Arrow(source=number, target=number + 1, label=str(number)) for number in range(499)]
     page = await made.open("/definitions", OLGA)
     with page.visit.page.content:
-        drawn = draw_chart(page.visit, small, on_click=lambda _: None, name="x")
-        pictures = []
-        for chart in (small, large, small, dense):
-            drawn.update(chart, {})
-            pictures.append(sum(type(one).__name__ == "Mermaid" for one in page.elements))
+        canvas = Canvas(page.visit, Chart(title="", boxes=boxes, arrows=arrows), name="x", marks={1: Mark("done", "готово")})
 
-    assert pictures == [1, 0, 1, 0]
-
-
-async def test_a_long_list_of_steps_is_shown_in_parts(made: ConsoleWorld) -> None:
-    """A chart too large for a picture lists a hundred steps, says how many are left, and shows them when asked."""
-    boxes = [Box(title=f"Шаг {number}", text="", shape="step", key=f"s{number}") for number in range(250)]
-    page = await made.open("/definitions", OLGA)
-    with page.visit.page.content:
-        draw_chart(page.visit, Chart(title="", boxes=boxes, arrows=[]), on_click=lambda _: None, name="x")
-
-    assert page.has("Шаг 99")
-    assert not page.has("Шаг 100")
-    await page.press("Показать ещё, осталось: 150")
-    assert page.has("Шаг 199")
-    await page.press("Показать ещё, осталось: 50")
-    assert page.has("Шаг 249")
-    assert not next(one for one in page.elements if getattr(one, "text", "") == "Показать ещё, осталось: 0").visible
+    assert (len(canvas.props["boxes"]), len(canvas.props["lines"]), canvas.props["read-only"]) == (500, 499, True)
+    assert [box["title"] for box in canvas.props["boxes"] if box["mark"]] == ["b1"]
 
 
 STEPS: list[dict[str, Any]] = [
