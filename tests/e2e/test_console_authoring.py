@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.e2e.console_kit import needs_browser, opened_console
+from tests.e2e.console_kit import ConsoleBrowser, needs_browser, opened_console
 from tests.e2e.demo_kit import Demo
 from tests.e2e.e2e_people import until
 
@@ -48,6 +48,15 @@ async def mend_a_broken_transition(page: Page) -> None:
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_count(0)
 
 
+async def see_the_last_run(made: ConsoleBrowser, page: Page) -> None:
+    """At the nodes of the editor, and in two presses what one gave."""
+    await made.show(page, EDITOR)
+    await expect(page.locator(".box-done")).to_have_count(2)
+    await page.locator(".vue-flow__node").filter(has_text="Сверка").click()
+    await page.get_by_role("tab", name="Последний запуск").click()
+    await expect(page.locator(".def-panels")).to_contain_text('"questions"')
+
+
 async def _has_prompts(demo: Demo, number: int) -> bool:
     return await demo.prompts() >= number
 
@@ -55,7 +64,7 @@ async def _has_prompts(demo: Demo, number: int) -> bool:
 @pytest.mark.timeout(240)
 @pytest.mark.req("C-26", "C-28", "C-29", "C-31", "C-33", "C-34")
 async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp_path: Path) -> None:
-    """Break and mend a transition, retitle it in the form, publish it, watch its steps and read what they gave; then see a text grow."""
+    """Break and mend a transition, retitle it in the form, publish it, watch its steps, read what they gave, there and in the editor; see a text grow."""
     async with opened_console(tmp_path) as made:
         page = await made.enter(1006)
         await made.show(page, EDITOR)
@@ -89,6 +98,7 @@ async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp
         await review.click()
         await expect(page.locator("#job-nodes")).to_contain_text('"questions"')
 
+        await see_the_last_run(made, page)
         await made.demo.hold()
         await made.show(page, "/runs?start=workflow/client_dossier")
         asked = await made.demo.prompts()
