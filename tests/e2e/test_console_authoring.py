@@ -64,7 +64,7 @@ async def _has_prompts(demo: Demo, number: int) -> bool:
 @pytest.mark.timeout(240)
 @pytest.mark.req("C-26", "C-28", "C-29", "C-31", "C-33", "C-34")
 async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp_path: Path) -> None:
-    """Break and mend a transition, retitle it in the form, publish it, watch its steps, read what they gave, there and in the editor; see a text grow."""
+    """Break and mend a transition, retitle it, publish it, watch its steps and read what they gave; whatever the browser complains of is seen."""
     async with opened_console(tmp_path) as made:
         page = await made.enter(1006)
         await made.show(page, EDITOR)
