@@ -69,7 +69,7 @@ class CanvasView:
     def name_step(self) -> str:
         """The chosen one, as nodes of runs are named."""
         box = self._canvas.chosen
-        place = next((at for at, one in enumerate(self._chart.boxes) if one is box), None)
+        place = next((at for at, one in enumerate(self._chart.boxes) if one == box), None)
         return self._last.name_step(self._chart, place, self._document.checked.parts) if place is not None else ""
 
     async def _choose(self, box: Box | None) -> None:
