@@ -31,25 +31,28 @@ async def leave_braces(page: Page) -> None:
 
 async def mend_a_broken_transition(page: Page) -> None:
     """Type one character too many: the line and the node are marked, until it is gone."""
-    await page.get_by_role("button", name="Рядом").click()
-    await page.get_by_role("tab", name="Замечания (0)").click()
+    await page.get_by_role("button", name="Текст", exact=True).click()
     await page.locator(".cm-content").click()
     await page.keyboard.press("Control+End")
     await page.locator(".cm-line").filter(has_text="next: review").click()
     await leave_braces(page)
     await page.keyboard.type("x")
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_text("    transitions: {onSuccess: {next: reviewx}}")
+    await page.get_by_role("tab", name="Замечания").click()
     await expect(page.locator(".findings")).to_contain_text("Шага «reviewx» нет.")
-    await expect(page.locator(".box-error").first).to_contain_text("Черновик")
-    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Схема", exact=True).click()
+    await expect(page.locator(".box-error")).to_contain_text("Черновик")
+    await page.get_by_role("button", name="Текст", exact=True).click()
     await page.locator(".cm-line.cm-finding-error").click()
     await leave_braces(page)
     await page.keyboard.press("Backspace")
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_count(0)
 
 
-async def see_the_last_run(made: ConsoleBrowser, page: Page) -> None:
-    """At the nodes of the editor, and in two presses what one gave."""
+async def read_what_a_step_gave(made: ConsoleBrowser, page: Page) -> None:
+    """On the page of the run; then in the editor, whose nodes show the last run, in two presses."""
+    await page.locator(".job-step").filter(has_text="Сверка").click()
+    await expect(page.locator("#job-nodes")).to_contain_text('"questions"')
     await made.show(page, EDITOR)
     await expect(page.locator(".box-done")).to_have_count(2)
     await page.locator(".vue-flow__node").filter(has_text="Сверка").click()
@@ -95,10 +98,7 @@ async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp
         await expect(page.locator(".job-head")).to_contain_text("Письмо клиенту")
         await expect(page.locator(".job-right")).to_contain_text("Что уточнить у клиента")
         await expect(page.locator(".job-right")).to_contain_text("К какому сроку нужен результат?")
-        await review.click()
-        await expect(page.locator("#job-nodes")).to_contain_text('"questions"')
-
-        await see_the_last_run(made, page)
+        await read_what_a_step_gave(made, page)
         await made.demo.hold()
         await made.show(page, "/runs?start=workflow/client_dossier")
         asked = await made.demo.prompts()
