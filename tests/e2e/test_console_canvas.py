@@ -229,7 +229,7 @@ async def show_hostile(page: Page) -> None:
 async def open_large(made: ConsoleBrowser, page: Page) -> None:
     """Of 500 steps only those in sight are drawn, another text shows its beginning, and a step can be added."""
     await open_with(made, page, TEXT, 4)
-    ask = "type: input\n    params: {prompt: ?, input_variable: v, on_invalid: s499}"
+    ask = "type: input\n    params: {prompt: Что?, input_variable: v, on_invalid: s499}"
     await write(page, "name: x\nsteps:\n" + "".join(f"  - id: s{number}\n    {ask}\n" for number in range(500)))
     await expect(box(page, "s0 ")).to_be_in_viewport()
     assert await page.locator(".vue-flow__node").count() < 30

@@ -10,7 +10,7 @@ from tests.e2e.console_kit import ConsoleBrowser, needs_browser, opened_console
 
 pytestmark = needs_browser
 
-EDITOR = "/definitions/flow/proposal/edit"
+EDITOR = "/definitions/flow/proposal/edit?view=text"
 ONE, TWO = "# Первая правка", "# Вторая правка"
 
 
@@ -46,7 +46,7 @@ async def save_something_new(made: ConsoleBrowser, page: Page) -> None:
     """The first save leads to the editor of what was stored; the browser asks nothing, and keeps what was typed after the press."""
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), asyncio.create_task(dialog.dismiss())))
-    await made.show(page, "/definitions/scenario/new")
+    await made.show(page, "/definitions/scenario/new?view=text")
     await type_at_the_end(page, ONE)
     await page.get_by_label("Ключ, латиницей").fill("fresh")
     await page.get_by_role("button", name="Сохранить черновик").click()
@@ -62,7 +62,7 @@ async def log_out_with_unsaved_texts(made: ConsoleBrowser, page: Page) -> None:
     Where they were logged in elsewhere the page closes without asking, and the text waits there for them.
     """
     await page.evaluate("() => localStorage.setItem('sdelka-text:tg:10061:flow/x:a', '{}')")
-    other = await made.open_tab(page, "/definitions/flow/solution_workshop/edit")
+    other = await made.open_tab(page, "/definitions/flow/solution_workshop/edit?view=text")
     await type_at_the_end(other, ONE)
     await page.get_by_role("button", name="Учётная запись").click()
     leave = page.locator("form[data-person] button")

@@ -12,8 +12,8 @@ from tests.e2e.console_kit import ConsoleBrowser, needs_browser, opened_console
 
 pytestmark = needs_browser
 
-EDITOR = "/definitions/flow/proposal/edit"
-OTHER = "/definitions/flow/solution_workshop/edit"
+EDITOR = "/definitions/flow/proposal/edit?view=text"
+OTHER = "/definitions/flow/solution_workshop/edit?view=text"
 EARLY = "# Ещё без связи"
 ENDED = "# Первая строка"
 LATER = "# Вторая строка"

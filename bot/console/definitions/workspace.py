@@ -23,12 +23,14 @@ from orchestrator.domain.finding import Finding, Path
 _CHART: Final = "chart"
 _TEXT: Final = "text"
 _BOTH: Final = "both"
+_VIEWS: Final = (_CHART, _TEXT, _BOTH)
 _FINDINGS: Final = "findings"
 _FORM: Final = "form"
 _RUN: Final = "run"
 """The last one, which stays open from step to step."""
 _ENTER_FORM: Final = "setTimeout(() => document.querySelector('.def-panels .form input, .def-panels .form textarea')?.focus(), 150)"
 _SHOW_PANEL: Final = "setTimeout(() => document.querySelector('.def-right').scrollIntoView({block: 'nearest'}), 100)"
+_KEEP_VIEW: Final = "(u => { u.searchParams.set('view', '%s'); history.replaceState(history.state, '', u); })(new URL(location))"
 
 
 class Workspace:
@@ -39,11 +41,13 @@ class Workspace:
         steps = face.steps if face is not None else None
         self._last = LastRun(visit, document.kind)
         self._run_panel = LastRunPanel(visit, self._last, document.key)
-        self._view = _CHART if steps is not None else _TEXT
+        self._view = visit.query.get("view", _CHART) if steps is not None else _TEXT
+        if self._view not in _VIEWS:
+            self._view = _CHART
         self._canvas: CanvasView | None = None
         with ui.element("div").classes("def-bar"):
             if steps is not None:
-                views = {view: visit.say(f"console-editor-view-{view}") for view in (_CHART, _TEXT, _BOTH)}
+                views = {view: visit.say(f"console-editor-view-{view}") for view in _VIEWS}
                 self._views = ui.toggle(views, value=self._view, on_change=self._change_view).props("dense no-caps").classes("def-views")
             self._draw_tabs()
         self._area = ui.element("div").classes("def-editor")
@@ -66,7 +70,7 @@ class Workspace:
                     )
         self._tabs.on_value_change(self._change_panel)
         document.on_checked(self._show_checked)
-        if steps is None:
+        if self._view == _TEXT:
             self._tabs.set_value(_FINDINGS)
         self._lay_out()
 
@@ -107,8 +111,12 @@ class Workspace:
             self._visit.follow(self._canvas.follow_run)
 
     def _change_view(self) -> None:
+        """A page that is loaded anew shows the same."""
         self._view = str(self._views.value)
+        if self._view == _TEXT and self._tabs.value is None:
+            self._tabs.set_value(_FINDINGS)
         self._lay_out()
+        self._visit.page.run_javascript(_KEEP_VIEW % self._view)
 
     async def _change_panel(self) -> None:
         self._lay_out()
