@@ -30,6 +30,10 @@ LARGEST_FILES: Final[Mapping[Literal["photo", "document"], int]] = {"photo": 10 
 """In bytes: the limits of Telegram and of a blob."""
 
 
+LIMIT: Final = "run-limit-"
+"""Begins the codes of runs that a limit of their author has stopped."""
+
+
 class RunSuspended(Exception):
     """A node waits. The engine lets it pass; `run_all` finishes the other nodes first."""
 

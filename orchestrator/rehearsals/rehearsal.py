@@ -193,7 +193,7 @@ class Rehearsal:
         place = Place(run.info.definition.key, "")
         reply = Reply(notices=(Notice(code=error.code, args=trim_args(error.args_of_notice)),))
         self.outside.tell(Happening(kind="failure", place=place, reply=reply, text=error.detail, data=error.code))
-        return RunResult(status="failed", code=error.code)
+        return RunResult(status="failed", code=error.code, value=error.value)
 
     async def _wait(self, run: _Playing, stuck: RunFailed) -> None:
         """The clock jumps to a moment. Raises `stuck` if there is nothing."""

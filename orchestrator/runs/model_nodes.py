@@ -25,7 +25,7 @@ async def ask_model_once(ctx: RunPass, node: str, request: RunModelRequest, on_d
     asked_event = build_asked_event(request, ctx.tools.model.find_model_name(request), ctx.actor, ctx.now, node=node, attempt=attempt)
     reserved = await ctx.model_budget.reserve(ctx.actor, ctx.now, asked_event)
     if isinstance(reserved, Notice):
-        raise RunFailed(reserved.code, f"the budget is used up: {reserved.code}", **reserved.args)
+        raise RunFailed(reserved.code, f"no further question to a model fits into the limits: {reserved.code}", **reserved.args)
     async with hold(reserved):
         ctx.check_going_on(node)  # it may have waited for the budget
         # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress

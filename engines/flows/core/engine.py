@@ -23,7 +23,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
 from orchestrator.engines.base import name_step_node
-from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts, note_value
+from orchestrator.engines.runs import LIMIT, FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts, note_value
 from orchestrator.engines.shared.budget import StepCounter
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
@@ -38,6 +38,7 @@ REOPENED: Final = "reopened"
 TOO_OLD: Final = "outdated"
 """The node that notes which entries were too old when a visit read them; without it none were."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
+_STEP_LIMITS: Final = frozenset({"flow-too-long", "flow-budget-steps"})
 NoteStep = Callable[[str, int, bool], None]
 """Hears (step, its visit, whether it succeeded) at each end of a step, also in a replay."""
 
@@ -123,7 +124,15 @@ class _Playing:
         self._attempts = Attempts(ctx, flow.outputs, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
-        """Raises RunFailed if the flow fails."""
+        """Raises RunFailed if the flow fails; one that a limit stopped keeps what was collected."""
+        try:
+            return await self._play_all()
+        except RunFailed as error:
+            if error.code in _STEP_LIMITS or error.code.startswith(LIMIT):
+                error.value = self._outputs.resolve(self._flow.outputs)
+            raise
+
+    async def _play_all(self) -> RunResult:
         place = self._flow.start_step_id or self._flow.steps[0].id
         doomed: FlowStep | None = None
         reasons: dict[str, Why] = {}

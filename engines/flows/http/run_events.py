@@ -14,6 +14,7 @@ from engines.flows.core.tools import MOST_ROUNDS
 from orchestrator.domain.effect import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.base import find_step_id
+from orchestrator.engines.runs import LIMIT
 from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken
@@ -300,7 +301,8 @@ class FlowHistory:
                 for key in self._list_in_hand():
                     self._change(key, status="FAILED", ended_at=event.ts, error=Trouble(finished.code))
                     self._tell_step(event, "STEP_FAILED", key)
-                self.status = "ABORTED" if finished.code.startswith(_OF_PROGRAM) else "FAILED"
+                is_of_program = finished.code.startswith(_OF_PROGRAM) and not finished.code.startswith(LIMIT)
+                self.status = "ABORTED" if is_of_program else "FAILED"
                 self.error = self._explain(finished)
                 self._tell(event, "FLOW_FAILED", error=self.error)
 

@@ -106,9 +106,7 @@ class _Playing:
         place: int | None = 0
         self._log.add_start(self._plan.name, self._ctx.run.definition.key, self._list_left_out())
         while place is not None and place < len(self._plan.steps):
-            self._count += 1
-            if self._count > self._most_steps:
-                raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            self._check_limit(self._plan.steps[place])
             if time.monotonic() > self._until:
                 raise RunFailed("scenario-too-slow", f"at work for {self._most_seconds:g} s", most=round(self._most_seconds / 60))
             planned = self._plan.steps[place]
@@ -126,6 +124,19 @@ class _Playing:
                 self._steering.keep_point(point)
             place = self._find_next(planned, result)
         return self._end("done")
+
+    def _check_limit(self, planned: PlannedStep) -> None:
+        """Raises RunFailed, which keeps the variables, before a step too many."""
+        if self._count >= self._most_steps:
+            self._log.add_end(self._count, "failed")
+            self._log.flush()
+            often = max(self._visits.values(), default=0)
+            step = planned.step.id or str(planned.index + 1)
+            detail = f"more than {self._most_steps} steps: it stands before {step}, and made the most frequent one {often} times"
+            error = RunFailed("scenario-too-long", detail, most=self._most_steps, step=step, often=often)
+            error.value = self._variables.to_value().map(lambda data: {**data, "success": False})
+            raise error
+        self._count += 1
 
     def _list_left_out(self) -> list[str]:
         run = self._ctx.run

@@ -19,7 +19,9 @@ class StepCounter:
 
     def begin(self, step: str) -> None:
         if self.visits.total() >= self._most_steps:
-            raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            often = self.visits[step]
+            detail = f"more than {self._most_steps} steps: it stands before {step}, made {often} times"
+            raise RunFailed("flow-too-long", detail, most=self._most_steps, step=step, often=often)
         number = self.visits[step] + 1
         if not self._ctx.is_before_retry(f"{name_step_node(step)}/{number}/1"):
             if self._most is not None and self._counted >= self._most:

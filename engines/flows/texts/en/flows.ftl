@@ -10,7 +10,7 @@ flow-step-failed = The step “{ $step }” did not work out{ $why ->
 }. So the flow has stopped.
 flow-unreadable = The description of this flow cannot be read. Its author has to mend it.
 flow-agent-gone = An agent of this flow is gone or switched off. Please tell the flow’s author.
-flow-too-long = The flow made more than { $most } steps and was stopped: it seems to go in circles.
+flow-too-long = The flow reached the limit of { $most } steps in one run and was stopped before the step “{ $step }” (made { $often } times). The answers that came stay in the run. If this is no circle, make two flows of it.
 flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.
 flow-outcome-unknown = It is not known whether all changes of this step were made, so the flow has stopped. Look at the records in Bitrix24 before you do it again.
 flow-way-failure = failed

@@ -54,7 +54,10 @@ scenario-download-planned = 📎 { $name } from { $host }: the file is not fetch
 scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”, so nothing further is done. Tell whoever wrote the scenario.
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
 scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
-scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.
+scenario-too-long = The scenario reached the limit of { $most } steps in one run and was stopped before the step “{ $step }”. { $often ->
+    [0] { "" }
+   *[other] The most frequent step was made { $often } times.
+} What it collected and did stays. Please tell its author: if it is meant so, the administrator raises SCENARIO_MAX_STEPS; if it goes in circles, it has to be mended.
 scenario-too-slow = The scenario worked for more than { $most } minutes without a pause, so it was stopped. “Retry” goes on from here; if it happens again, please tell its author.
 scenario-step-unknown = Nothing here can do the step “{ $step }”: the program does not know “{ $type }”. Please tell the administrator.
 scenario-target-unknown = The step “{ $step }” leads to “{ $target }”, which does not exist. Please tell the scenario's author.

@@ -134,6 +134,7 @@ async def test_steps_are_counted_and_a_retry_grants_them_once_more(tmp_path: Pat
         world.model.will("1", "2")
         await world.work(start())
         assert failure(world)["code"] == "flow-budget-steps"
+        assert set(failure(world)["result"]) == {"payload", "summary"}  # what was collected by then
         for more, status in ((("3", "4"), "failed"), (("5",), "done")):
             world.model.will(*more)
             await world.work(order("retry"))

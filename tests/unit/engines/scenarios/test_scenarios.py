@@ -9,7 +9,7 @@ from bot.plugins.building import load_installed_engines
 from engines.scenarios.core import answers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
-from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, replies, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index, work_through
 from tests.unit.spine_kit import message
 
@@ -158,6 +158,24 @@ async def test_a_loop_of_pure_steps_ends_at_the_bound(tmp_path: Path) -> None:
         await world.work(start())
         assert failure(world)["code"] == "scenario-too-long"
         assert not events(world, "NodeDone")
+
+
+async def test_a_run_that_a_limit_stopped_says_so_and_keeps_what_it_collected(tmp_path: Path) -> None:
+    """Where it stands and how often it was there; programs get the variables. The limit itself may be reached (A11)."""
+    steps = (
+        {"id": "one", "type": "calculate", "params": {"values": {"got": "context.get('got', []) + [len(context.get('got', []))]"}}},
+        {"id": "all", "type": "branch", "condition": "len(got) < 5", "branches": {"if": "one", "else": "end"}},
+        {"id": "end", "type": "end"},
+    )
+    async with a_scenario_world(tmp_path, *steps, most_steps=8) as world:
+        await world.work(start())
+        ended = failure(world)
+        (notice,) = [one for row in replies(world) for one in row.body["notices"] if one["code"] == "scenario-too-long"]
+        assert notice["args"] == {"most": 8, "step": "one", "often": 4}
+        assert (ended["result"]["got"], ended["result"]["success"]) == ([0, 1, 2, 3], False)
+    async with a_scenario_world(tmp_path / "more", *steps, most_steps=11) as world:
+        await world.work(start())
+        assert index(world).status == "done"
 
 
 async def test_a_step_may_be_called_as_the_context_calls_its_own_nodes(tmp_path: Path) -> None:

@@ -25,17 +25,19 @@ def read(world: World, document: Mapping[str, Any]) -> FlowHistory:
 
 
 async def test_a_run_that_the_program_ends_is_aborted(tmp_path: Path) -> None:
-    """A run whose owner was erased was not failed by its flow; a flow whose agent is gone has failed."""
+    """A run whose owner was erased was not failed by its flow; a flow whose agent is gone, or whose budget is spent, has failed."""
     document = flow(step("one", success="two"), step("two"))
     async with a_flow_world(tmp_path, document) as (world, _):
         world.model.will("первое", SILENT)
         await world.work(start())
         (*before, end) = events(world)
-    ended = {code: FlowHistory(Flow.model_validate(document)) for code in ("run-owner-gone", "flow-agent-gone")}
+    ended = {code: FlowHistory(Flow.model_validate(document)) for code in ("run-owner-gone", "flow-agent-gone", "run-limit-tokens")}
     for code, history in ended.items():
         for event in (*before, end._replace(data={**end.data, "code": code})):
             history.add(event)
-    assert {code: history.status for code, history in ended.items()} == {"run-owner-gone": "ABORTED", "flow-agent-gone": "FAILED"}
+    assert {code: history.status for code, history in ended.items()} == {
+        "run-owner-gone": "ABORTED", "flow-agent-gone": "FAILED", "run-limit-tokens": "FAILED",
+    }  # fmt: skip
     assert {history.happenings[-1].type for history in ended.values()} == {"FLOW_FAILED"}
 
 
