@@ -43,6 +43,8 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-flow-reference-unknown": '"{name}" names no step of this flow',
     "finding-flow-reference-inside": "a path is replaced where it is the whole text; here people read it as it is written",
     "finding-flow-reference-form": '"{name}" is no path: one looks like {example}',
+    "finding-flow-channel-unwritten": 'no step writes the channel "{name}": nothing will be read',
+    "finding-flow-step-deaf": "this step hears nothing of the answers before it: let one of them write a channel, and this one read it",
     "finding-flow-title-missing": "the flow has no title: people will see its name instead",
 }
 
@@ -89,6 +91,7 @@ class _Checking:
         steps = [read_part(FlowStep, one) for one in raw_steps]
         if raw_steps and all(step is not None for step in steps):
             self._check_ways([step for step in steps if step is not None], start if isinstance(start, str) else "")
+            self._check_hearing([step for step in steps if step is not None], start if isinstance(start, str) else "")
 
     def _check_parts(self, data: Mapping[str, object]) -> None:
         memory, parameters = data.get("memory"), data.get("launchParameters")
@@ -185,6 +188,20 @@ class _Checking:
             self._add("finding-flow-loop-endless", ("steps", endless[0]), names=names)
         elif steps and not _may_complete(steps, places, places.get(start, 0)):
             self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
+
+    def _check_hearing(self, steps: Sequence[FlowStep], start: str) -> None:
+        channels = {memory.channel: None for step in steps for memory in step.memory_writes}
+        first = start or steps[0].id
+        after = {step.transitions.on_success.next for step in steps} - {first}
+        has_memory = any(step.memory_reads for step in steps)
+        for index, step in enumerate(steps):
+            if not has_memory and step.id in after:
+                self._add("finding-flow-step-deaf", ("steps", index), severity="info")
+            for place, memory in enumerate(step.memory_reads):
+                if memory.channel not in channels:
+                    near = self._suggest(memory.channel, channels)
+                    path: Path = ("steps", index, "memoryReads", place, "channel")
+                    self._add("finding-flow-channel-unwritten", path, severity="warning", suggestion=near, name=quote_part(memory.channel))
 
     def _report_fields(self, path: Path, part_json: Mapping[str, object], model: type[BaseModel]) -> None:
         """Report excluded and misspelt fields, also of the model's parts; others are the author's own."""

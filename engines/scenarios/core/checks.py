@@ -56,6 +56,11 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-bound-day": "{name} must be a day such as 2026-12-31, or a moment such as 2026-12-31T15:00:00+03:00",
     "finding-bound-useless": "{name} has no effect on an answer of type {type}",
     "finding-texts-ordered": "letters decide here, as {name} is a text: ask with type: date or number, and write a day as 2026-12-31",
+    "finding-path-outside": "no file of the folder of files can be called so: {problem}",
+    "finding-buttons-equal": 'there is a button "{name}" already: nobody can tell them apart',
+    "finding-answer-never": 'nobody can answer "{name}": answers are exactly what the buttons and choices say',
+    "finding-update-twice": "{name} is a part of {whole}, which this step sets too: set them in two steps",
+    "finding-names-alike": "{name} and {other} differ in capitals alone and are two variables",
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-address-host-open": "the host of the address is a fixed text: placeholders may stand behind it only",
@@ -76,7 +81,14 @@ SYSTEM_NAMES: Final = (
 _NAMING: Final = ("updates", "values", "output_mapping")
 TAKEN: Final = "finding-variable-reserved"
 UNREACHED: Final = "finding-variable-unreached"
-TOLD_LATE: Final = ("finding-schedule-when", "finding-schedule-terms", "finding-prompt-missing", "finding-bounds-crossed")
+TOLD_LATE: Final = (
+    "finding-schedule-when",
+    "finding-schedule-terms",
+    "finding-prompt-missing",
+    "finding-bounds-crossed",
+    "finding-path-outside",
+    "finding-buttons-equal",
+)
 """They ended a run at its step, and no check looked for them once."""
 _HANDED_ON: Final = ("input_parameters", "context_to_pass")
 _SHOWN_LOOP: Final = 6
@@ -123,6 +135,7 @@ class _Checking:
                 self._add("finding-step-unreachable", ("steps", node.index), severity="warning")
         self._check_variables(nodes)
         self._check_orders(nodes)
+        self._check_alike(nodes)
         self._check_parts(nodes)
 
     def _check_ids(self, steps: Sequence[object]) -> None:
@@ -270,6 +283,18 @@ class _Checking:
                 reported.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _check_alike(self, nodes: Sequence[Node]) -> None:
+        initial = self._data.get("initial_context")
+        seen = {str(name).casefold(): str(name) for name in (*SYSTEM_NAMES, *(initial if isinstance(initial, Mapping) else ()))}
+        for node in nodes:
+            for output in node.type.list_outputs(node.params) if node.type is not None else ():
+                name = output.split(".")[0]
+                other = seen.setdefault(name.casefold(), name)
+                if other != name:
+                    place = ("steps", node.index, "params", *_find_name(node.params, output))
+                    self._add("finding-names-alike", place, severity="warning", name=quote_part(name), other=quote_part(other))
+                    seen[name.casefold()] = name
 
     def _check_orders(self, nodes: Sequence[Node]) -> None:
         steps = [(node.type.name, node.params) for node in nodes if node.type is not None]

@@ -276,9 +276,13 @@ class _Linking:
 
     def _find_producers(self) -> None:
         producers = self._graph.producers
+        folded = {name.casefold(): name for name in self._graph.parameters}
         for position, node in enumerate(self._graph.nodes):
             for name in node.outputs:
                 first = producers.setdefault(name, position)
+                alike = folded.setdefault(name.casefold(), name)
+                if alike != name:
+                    self._report.add("finding-workflow-names-alike", node.place(("outputMappings", name)), name=name, other=alike)
                 if first != position:
                     place = node.place(("outputMappings", name))
                     other = self._graph.nodes[first].id

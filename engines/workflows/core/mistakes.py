@@ -29,6 +29,9 @@ class Mistake:
 MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-cycle": Mistake("Fatal", "DataFlow", "CircularDependency: each of these tuums waits for the one before it: {names}"),
     "finding-workflow-two-producers": Mistake("Fatal", "DataFlow", 'two tuums publish "{name}": {first} and {second}'),
+    "finding-workflow-names-alike": Mistake(
+        "Warning", "DataFlow", '"{name}" and "{other}" differ in capitals alone, and a placeholder takes either'
+    ),
     "finding-workflow-no-source": Mistake("Fatal", "DataFlow", 'no tuum publishes "{name}", and no trigger parameter is called so'),
     "finding-workflow-tuum-missing": Mistake("Fatal", "Form", 'the tuum "{name}" is not at hand'),
     "finding-workflow-reference-field": Mistake(

@@ -1,9 +1,9 @@
 """The steps that lead a scenario: start, end, branch, wait, variables, sub-scenarios, log (S000-30…54)."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from pydantic import Field
@@ -16,6 +16,7 @@ from engines.scenarios.core.step_types import (
     AnyStepCall,
     Raw,
     StepCall,
+    StepMistake,
     StepParams,
     StepResult,
     StepType,
@@ -206,6 +207,16 @@ def _list_updates(raw: Raw) -> Iterable[str]:
     return (str(name) for name in updates) if isinstance(updates, Mapping) else ()
 
 
+def _list_update_mistakes(raw: Raw, field: str) -> Iterator[StepMistake]:
+    """A variable and a part of it, set by one step: which comes last is not to be seen."""
+    fields = raw.get(field)
+    names = [str(name) for name in fields] if isinstance(fields, Mapping) else []
+    for name in names:
+        whole = next((one for one in names if name.startswith(f"{one}.")), None)
+        if whole is not None:
+            yield StepMistake(path=(field, name), code="finding-update-twice", args={"name": name, "whole": whole}, severity="warning")
+
+
 def _list_calculated(raw: Raw) -> Iterable[str]:
     values = raw.get("values")
     return (str(name) for name in values) if isinstance(values, Mapping) else ()
@@ -251,6 +262,7 @@ UPDATE_CONTEXT: Final = StepType(
     perform=_update_context,
     example={"params": {"updates": {"stage": "new", "deal.title": "{company}"}}},
     list_outputs=_list_updates,
+    list_mistakes=partial(_list_update_mistakes, field="updates"),
     is_action=True,
 )
 CALCULATE: Final = StepType(
@@ -261,6 +273,7 @@ CALCULATE: Final = StepType(
     example={"params": {"values": {"due": "add_days(today, 7)"}}},
     list_outputs=_list_calculated,
     list_expressions=_list_expressions,
+    list_mistakes=partial(_list_update_mistakes, field="values"),
     unfilled=frozenset({"values"}),
     is_action=True,
 )

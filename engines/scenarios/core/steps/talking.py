@@ -243,6 +243,30 @@ def _list_input_mistakes(raw: Raw) -> Iterator[StepMistake]:
         if is_number and low > high:
             yield StepMistake(path=(least,), code="finding-bounds-crossed", args={"least": least, "most": most})
     yield from _list_day_mistakes(raw)
+    yield from _list_button_mistakes(raw)
+
+
+def _list_button_mistakes(raw: Raw) -> Iterator[StepMistake]:
+    """Two buttons that read alike, and ways by answers that nobody can give."""
+    buttons, choices, ways = raw.get("buttons"), raw.get("choices"), raw.get("next_step_map")
+    answers: list[str] = []
+    labels: set[str] = set()
+    for index, button in enumerate(buttons if isinstance(buttons, list) else ()):
+        expanded = _expand_button(button)
+        label = expanded.get("text") if isinstance(expanded, Mapping) else None
+        value = expanded.get("value", label) if isinstance(expanded, Mapping) else None
+        if not isinstance(label, str) or is_later(label) or is_later(value):
+            return
+        if (folded := label.strip().casefold()) in labels:
+            yield StepMistake(path=("buttons", index), code="finding-buttons-equal", args={"name": label})
+        labels.add(folded)
+        answers.append(format_value(value))
+    answers += [one for one in choices if isinstance(one, str)] if isinstance(choices, list) else []
+    is_closed = bool(labels and raw.get("only_buttons") is True) or (bool(choices) and raw.get("type", "text") == "text")
+    alike = {one.casefold() for one in answers}
+    for answer in ways if isinstance(ways, Mapping) else ():
+        if answer not in (*answers, DEFAULT) and (is_closed or str(answer).casefold() in alike):
+            yield StepMistake(path=("next_step_map", answer), code="finding-answer-never", args={"name": str(answer)}, severity="warning")
 
 
 def _list_day_mistakes(raw: Raw) -> Iterator[StepMistake]:

@@ -25,6 +25,7 @@ from engines.scenarios.core.step_types import (
     StepType,
     VariableName,
     Words,
+    is_later,
     list_named,
     list_part_origins,
 )
@@ -33,6 +34,7 @@ from engines.scenarios.core.steps.talking import build_shown_reply
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.address import Address
 from orchestrator.domain.errors import FileUnavailable
+from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import LONGEST, OddAddress, parse_address
 from orchestrator.domain.outputs import Notice, SentFile, build_reply
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_origins, split_values
@@ -282,6 +284,12 @@ def _list_file_writes(method: str, raw: Raw) -> Sequence[Write]:
 def _list_mistakes(raw: Raw) -> Iterator[StepMistake]:
     if len([name for name in _SOURCES if raw.get(name) not in (None, "")]) != 1:
         yield StepMistake(code="finding-one-of", args={"known": ", ".join(_SOURCES)})
+    path = raw.get("path")
+    if isinstance(path, str) and path and not is_later(path):
+        try:
+            parse_path(path)
+        except PathRefused as error:
+            yield StepMistake(path=("path",), code="finding-path-outside", args={"problem": str(error)})
     url = raw.get("url")
     if not isinstance(url, str) or not url:
         return

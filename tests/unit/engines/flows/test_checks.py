@@ -59,7 +59,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def find(document: object) -> list[tuple[str, str, str]]:
-    return [(one.severity, one.code, one.path) for one in check_flow(Document.from_data(document))]
+    return [(one.severity, one.code, one.path) for one in check_flow(Document.from_data(document)) if one.severity != "info"]
 
 
 def mend(**changes: Any) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def test_what_has_no_effect_is_warned_of() -> None:
     flow["steps"][0]["memoryWrites"] = [{"channel": "a", "mode": "static"}, {"channel": "a", "payload": 1}]
     flow["steps"][0]["memoryReads"] = [{"channel": "a", "limit": 0}]
     flow["steps"][0] |= {"maxAttempts": 0, "promt": "x"}
-    found = find(flow)
+    found = [one for one in find(flow) if one[1] != "finding-flow-channel-unwritten"]  # what it wrote before is still read
     assert {severity for severity, _, _ in found} == {"warning"}
     assert sorted(code for _, code, _ in found) == sorted([
         "finding-flow-next-unused", "finding-flow-payload-missing", "finding-flow-payload-unused", "finding-flow-number-usual",
@@ -280,3 +280,24 @@ def test_a_path_inside_of_a_text_is_warned_of() -> None:
     payload = {"a": "$steps.review_solution.output.items[0].name", "b": ["Цена $steps.review_solution.output.sum"], "c": "$100"}
     found = [(severity, code, path) for severity, code, path in find(mend(outputs={"resultPayload": payload})) if "reference" in code]
     assert found == [("warning", "finding-flow-reference-inside", "outputs.resultPayload.b[0]")]
+
+
+def test_a_step_that_hears_nothing_and_a_channel_that_nobody_writes_are_told() -> None:
+    """A step after another one, where no step reads anything; with memory each author knows what is read."""
+
+    def check(reads: list[dict[str, Any]], writes: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        steps = [
+            {
+                "id": "a",
+                "agentVersionId": "x",
+                "memoryWrites": writes,
+                "transitions": {"onSuccess": {"next": "b"}, "onFailure": {"next": "c"}},
+            },
+            {"id": "b", "agentVersionId": "x", "memoryReads": reads},
+            {"id": "c", "agentVersionId": "x"},
+        ]
+        return [(one.code, one.path) for one in check_flow(Document.from_data(mend(steps=steps, outputs={})))]
+
+    assert check([], []) == [("finding-flow-step-deaf", "steps[1]")]
+    assert check([{"channel": "facts"}], [{"channel": "fact"}]) == [("finding-flow-channel-unwritten", "steps[1].memoryReads[0].channel")]
+    assert check([{"channel": "facts"}], [{"channel": "facts"}]) == []

@@ -45,6 +45,8 @@ LATER = {"scenario_id": "plan"}
     (do("llm_request", prompt="  "), "finding-prompt-missing", ".prompt"),
     (ask("n", type="integer", minimum=5, maximum=1), "finding-bounds-crossed", ".minimum"),
     (ask("n", min_length=5, max_length=1), "finding-bounds-crossed", ".min_length"),
+    (ask("n", buttons=["Да", {"text": "да ", "value": 1}]), "finding-buttons-equal", ".buttons[1]"),
+    (do("telegram_send_photo", path="../../etc/passwd"), "finding-path-outside", ".path"),
     (ask("имя клиента"), "finding-variable-unreached", ".input_variable"),
     (ask("1c"), "finding-variable-unreached", ".input_variable"),
     (ask("a[0]"), "finding-variable-unreached", ".input_variable"),
@@ -105,3 +107,33 @@ async def test_a_version_of_before_is_published_anew(tmp_path: Any) -> None:
         saved = await desk.service.publish(OLEG, "scenario", "old", first, expected=version.revision)
         assert [(one.code, one.severity) for one in saved.findings] == [("finding-variable-unreached", "warning")]
         assert [one.severity for one in (await desk.service.check(VERA, "scenario", "new", data(scenario(say("3"))))).findings] == ["error"]
+
+
+@pytest.mark.parametrize(("step", "code", "place"), [
+    (ask("n", buttons=["Да", "Нет"], next_step_map={"да": "ask"}), "finding-answer-never", '.next_step_map["да"]'),
+    (ask("n", buttons=["Да"], only_buttons=True, next_step_map={"Нет": "ask"}), "finding-answer-never", '.next_step_map["Нет"]'),
+    (ask("n", choices=["Да"], next_step_map={"Нет": "ask"}), "finding-answer-never", '.next_step_map["Нет"]'),
+    (do("update_context", updates={"a": {}, "a.b": 1}), "finding-update-twice", '.updates["a.b"]'),
+    (do("calculate", values={"Val": "1", "val": "2"}), "finding-names-alike", ".values.val"),
+    (do("update_context", updates={"User_Name": "x"}), "finding-names-alike", ".updates.User_Name"),
+])  # fmt: skip
+def test_what_is_probably_not_meant_is_warned_of(step: dict[str, Any], code: str, place: str) -> None:
+    """It runs all the same."""
+    (found,) = [one for one in find(step) if one.code.removeprefix("finding-") not in {"loop-endless", "step-unreachable"}]
+    assert (found.code, found.severity) == (code, "warning")
+    assert found.path.removeprefix("steps[0].params") == place
+
+
+@pytest.mark.parametrize("step", [
+    ask("n", buttons=["Да", {"text": "Нет", "value": 0}], only_buttons=True, next_step_map={"Да": "ask", "0": "ask", "default": "ask"}),
+    ask("n", buttons=["Да"], next_step_map={"Нет": "ask"}), ask("n", buttons=["{a}", "{a}"]),
+    do("update_context", updates={"ab": 1, "a.b": 1}), do("telegram_send_photo", path="{folder}/../x.png"),
+])  # fmt: skip
+def test_what_may_be_meant_is_not(step: dict[str, Any]) -> None:
+    """Words may be typed beside buttons, and what a variable says is not known."""
+    assert not {one.code for one in find(step)} & {
+        "finding-answer-never",
+        "finding-buttons-equal",
+        "finding-update-twice",
+        "finding-path-outside",
+    }

@@ -425,3 +425,9 @@ def test_what_a_reference_writes_of_a_tuum_is_said_to_have_no_effect() -> None:
         ("finding-workflow-reference-field", "tuums[0].aiService", "aiService"),
         ("finding-workflow-reference-field", "tuums[0].runes", "runes"),
     ]
+
+
+def test_two_variables_that_differ_in_capitals_alone_are_warned_of() -> None:
+    """A placeholder does not regard case, so it would take either."""
+    found = find(workflow(link("b", gives=["val"]), link("c", gives=["Val"])))
+    assert ("finding-workflow-names-alike", "tuums[1].outputMappings.Val") in {(code, path) for _, code, path in found}
