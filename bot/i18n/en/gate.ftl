@@ -203,7 +203,14 @@ gate-bulk-limit = There are { $count } records, and above { $limit } a second pe
 gate-bulk-sum = They are worth { $amount } together, and above { $limit } a second person approves
 gate-bulk-many = { $count } records fit, and { $limit } at most can be changed at once. Narrow the condition
 gate-bulk-none = No record fits this condition
-gate-bulk-nothing = There is nothing to change. So already: { $already }, cannot be changed: { $other }
+gate-bulk-place = These records have no field { $param }, so I prepare nothing. Say otherwise what should stand there
+gate-bulk-nothing = { $other ->
+    [0] There is nothing to change: all records found are so already ({ $already })
+   *[other] { $already ->
+    [0] There is nothing to change: none of the records found can be changed ({ $other }) — no right, deleted or changed since
+   *[other] There is nothing to change: { $already } of { $count } records are so already, the others ({ $other }) cannot be changed — no right, deleted or changed since
+  }
+  }
 gate-bulk-method = This is not for many records at once: records inside of Bitrix24 can be changed and added
 gate-bulk-field = This cannot be changed in many records at once: { gate-field }. Lists do not show what it holds now, so it could not be put back. Change it record by record
 gate-bulk-gone = What this change did is not known any more, or it is not over
@@ -298,6 +305,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-bulk-method] { gate-bulk-method }
     [gate-bulk-none] { gate-bulk-none }
     [gate-bulk-nothing] { gate-bulk-nothing }
+    [gate-bulk-place] { gate-bulk-place }
     [gate-bulk-part] { gate-bulk-part }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }

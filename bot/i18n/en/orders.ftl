@@ -25,7 +25,10 @@ order-when-quiet = { $records }: { $days ->
    *[other] { $days } days
 } with nothing happening
 order-do-report = the report “{ $title }”
-order-do-propose = I propose an action on a card
+order-do-propose = { $doing ->
+    [none] I propose an action on a card
+   *[other] I propose on a card: “{ $doing }”
+  }
 order-do-text = { $to ->
     [owner] I write to those responsible: “{ $text }”
    *[me] I send “{ $text }”

@@ -203,7 +203,14 @@ gate-bulk-limit = Записей: { $count }. Если их больше { $limi
 gate-bulk-sum = Вместе на { $amount }. Если больше { $limit }, подтверждает и второй человек
 gate-bulk-many = Под условие подходит записей: { $count }, а сразу можно менять не больше { $limit }. Уточните условие
 gate-bulk-none = Под это условие не подходит ни одна запись
-gate-bulk-nothing = Менять нечего. Уже так: { $already }, изменить нельзя: { $other }
+gate-bulk-place = У этих записей нет поля { $param }, поэтому ничего не готовлю. Скажите иначе, что подставить
+gate-bulk-nothing = { $other ->
+    [0] Менять нечего: во всех найденных записях уже так ({ $already })
+   *[other] { $already ->
+    [0] Менять нечего: ни одну из найденных записей изменить нельзя ({ $other }) — нет прав, удалены или уже изменены
+   *[other] Менять нечего: в { $already } из { $count } записей уже так, остальные ({ $other }) изменить нельзя — нет прав, удалены или уже изменены
+  }
+  }
 gate-bulk-method = Для многих записей сразу это действие не подходит: можно менять и создавать записи внутри Битрикс24
 gate-bulk-field = Сразу во многих записях это менять нельзя: { gate-field }. В списках не видно, что там сейчас, и прежнее не вернуть. Меняйте в каждой записи отдельно
 gate-bulk-gone = Что сделало это изменение, уже неизвестно, или оно ещё идёт
@@ -298,6 +305,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-bulk-method] { gate-bulk-method }
     [gate-bulk-none] { gate-bulk-none }
     [gate-bulk-nothing] { gate-bulk-nothing }
+    [gate-bulk-place] { gate-bulk-place }
     [gate-bulk-part] { gate-bulk-part }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }

@@ -26,7 +26,10 @@ order-when-quiet = { $records }: { $days ->
    *[other] { $days } дней
 } без событий
 order-do-report = отчёт «{ $title }»
-order-do-propose = предложу действие на карточке
+order-do-propose = { $doing ->
+    [none] предложу действие на карточке
+   *[other] предложу на карточке: «{ $doing }»
+  }
 order-do-text = { $to ->
     [owner] напишу ответственным: «{ $text }»
    *[me] пришлю «{ $text }»

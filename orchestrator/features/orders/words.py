@@ -53,7 +53,7 @@ def describe_deed(terms: OrderTerms, words: JsonObject) -> Notice:
     if terms.report:
         return Notice(code="order-do-report", args={"title": str(words.get("report") or "")[:LONGEST]})
     if terms.propose:
-        return Notice(code="order-do-propose", args={"title": str(words.get("propose") or "")[:LONGEST]})
+        return Notice(code="order-do-propose", args={"method": str(words.get("propose") or "")[:LONGEST]})
     if terms.text:
         return Notice(code="order-do-text", args={"text": terms.text[:LONGEST], "to": "owner" if "owner" in terms.to else "me"})
     return Notice(code="order-do-tell", args={"to": "both" if len(terms.to) > 1 else terms.to[0]})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from difflib import get_close_matches
 from itertools import cycle
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from state.stored import JsonObject
 
 _NUMBERS: Final = ("ID", "id")
 _SUMS: Final = frozenset({"OPPORTUNITY", "opportunity"})
+_MOST_NEAR: Final = 5
 
 
 HANDED: Final = ("deals", "leads", "tasks", "contacts", "companies", "activities")
@@ -232,8 +234,8 @@ def _fill(value: object, row: JsonObject, entity: str) -> Any:
 
 def _read_place(match: re.Match[str], row: JsonObject, entity: str) -> str:
     if not fields.has_field(row, match[1], entity):
-        known = ", ".join(f"{{{name}}}" for name in sorted(row) if not name.startswith("UF_"))
-        raise build_refusal("gate-param-invalid", param=match[0], expected=f"a field of the record, such as {known}")
+        near = get_close_matches(match[1].upper(), sorted(row), n=_MOST_NEAR, cutoff=0.4) or sorted(row)[:_MOST_NEAR]
+        raise build_refusal("gate-bulk-place", param=match[0], near=", ".join(f"{{{name}}}" for name in near))
     found = fields.find_value(row, match[1], entity)
     return "" if found is None else str(found)
 

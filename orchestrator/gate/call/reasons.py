@@ -98,6 +98,7 @@ REFUSALS: dict[str, str] = {
     "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
     "gate-bulk-many": "{count} records fit, and the policy allows {limit} at once: a narrower filter is needed; tell both numbers.",
     "gate-bulk-none": "no record fits the filter, so nothing is to be changed.",
+    "gate-bulk-place": "the records have no field {param}; near it: {near}.",
     "gate-bulk-nothing": "none of the {count} records would change: {already} hold the values already, {other} may not be changed.",
     "gate-bulk-method": "{method} is not for many records at once: only what changes or adds records inside of the portal is.",
     "gate-bulk-field": "{field} cannot be changed for many records at once: lists do not show what it holds; change single records.",

@@ -181,7 +181,7 @@ async def test_above_fifty_records_the_press_counts_once_the_file_was_opened(tmp
         await world.work(command("details", actor=VERA, key=VERA.key, confirmation_id=card["confirmation_id"]))
         rows = world.outbox()
         (details,) = [row for row in rows if row.kind == "details"]
-        assert len(details.body["preview"]["items"]) == card["preview"]["count"] + 1
+        assert len(details.body["preview"]["items"]) == card["preview"]["count"] + 2  # the notices to who gets all, or some
         assert [file.name for file in build_message(details, Translator("ru")).files] == ["Что изменится.xlsx"]
         opened = [row for row in rows if row.kind == "card"][-1].body
         await decide(world, opened, actor=VERA, key=VERA.key)
@@ -269,6 +269,7 @@ async def test_one_task_is_made_for_each_record_with_its_own_words(tmp_path: Pat
     ({"of": "deals", "filter": {}, "fields": COMMENT}, "gate-param-invalid"),
     ({"of": "deals", "filter": {"CLOSED": "N"}}, "gate-param-invalid"),
     ({"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"NO_SUCH": 1}}, "gate-param-unknown"),
+    ({"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"COMMENTS": "{TITEL}"}}, "gate-bulk-place"),
     ({"of": "deals", "filter": {"NO_SUCH": 1}, "fields": COMMENT}, "gate-filter-field"),
     ({"of": "deals", "filter": {"TITLE": "нет такой"}, "fields": COMMENT}, "gate-bulk-none"),
     ({"of": "deals", "filter": {"CLOSED": "N"}, "fields": {"OPPORTUNITY": "много"}}, "gate-value-number"),
