@@ -131,7 +131,7 @@ _DOMESTIC: Final = re.compile(r"8 (?=[34789][0-9]{2} )")
 
 
 def format_dialed_phone(value: str) -> str:
-    """As `format_phone`, and «8 901 …» as «+7 901 …»: a messenger makes a link that dials of it."""
+    """As `format_phone`, and «8 901 …» as «+7 901 …», which can be dialed from anywhere."""
     return _DOMESTIC.sub("+7 ", format_phone(value), count=1) if _PHONE.fullmatch(value) else value
 
 

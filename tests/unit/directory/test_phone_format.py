@@ -38,6 +38,6 @@ def test_a_number_is_grouped_or_left_as_it_is(written: str, shown: str) -> None:
     ("8 901", "8 901"),
     ("8 901 ivan@example.ru", "8 901 ivan@example.ru"),
 ])  # fmt: skip
-def test_a_number_of_a_list_can_be_dialed_from_the_chat(written: str, shown: str) -> None:
-    """In the international form, which a messenger links; «8 10» leads abroad, and what is no number stays."""
+def test_a_number_of_a_list_can_be_dialed_once_it_is_copied(written: str, shown: str) -> None:
+    """In the international form; «8 10» leads abroad, and what is no number stays."""
     assert format_dialed_phone(written) == shown
