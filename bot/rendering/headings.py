@@ -75,12 +75,17 @@ def render_bulk_heading(preview: Preview, method: str, tr: Translator) -> str:
     first = preview.items[0] if preview.items else preview
     code = f"count-{preview.entity}"
     if method == CHANGE_ALL and first.verb == "update" and tr.has_message(code):
-        what = tr.translate(code, count=preview.count)
+        what = _keep_together(tr.translate(code, count=preview.count))
         return tr.translate("batch-update", kind=preview.entity, what=what) + _name_fields(preview.items)
     if method == CHANGE_ALL and (act := tr.describe_call(first.method, first.verb, first.entity)):
         return f"{act} × {preview.count}"
     code = code if tr.has_message(code) else "count-record"
-    return f"{tr.describe_call(method, preview.verb, '')}: {tr.translate(code, count=preview.count)}"
+    return f"{tr.describe_call(method, preview.verb, '')}: {_keep_together(tr.translate(code, count=preview.count))}"
+
+
+def _keep_together(counted: str) -> str:
+    """«19 сделок» on one line."""
+    return counted.replace(" ", "\u00a0", 1)
 
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
