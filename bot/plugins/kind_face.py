@@ -1,9 +1,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources.abc import Traversable
 from typing import Final, Protocol
 
+from bot.plugins.choices import Choice, FindOffer, Known, offer_nothing
 from bot.plugins.loading import find_part_of_kind
 from bot.plugins.plugin import Slot
 from orchestrator.charts.chart import Chart
@@ -27,6 +28,14 @@ def use_nothing(_document: object, _listed: Path) -> Iterator[Use]:
 
 def build_nothing(_document: object, _path: Path) -> object:
     return {}
+
+
+def follow_nothing(document: object, _path: Path) -> object:
+    return document
+
+
+def list_no_variables(_document: object, _path: Path) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +104,16 @@ class KindFace:
     templates: tuple[Traversable, ...] = ()
     """Files of definitions to begin with, called as their keys are."""
     list_uses: Callable[[object, Path], Iterator[Use]] = use_nothing
+    offers: Mapping[str, bool] = field(default_factory=dict)
+    """Kinds of published definitions among which its fields choose; true if with their documents."""
+    names_fields: bool = False
+    """Whether it names fields of records, so that the portal is asked for its own."""
+    open_choices: Callable[[object, Known], FindOffer] = offer_nothing
+    """(any draft, what is known outside of it) → what the field at a path may hold; None for what is free."""
+    list_variables: Callable[[object, Path], Sequence[str]] = list_no_variables
+    """As they are written at that path; only those that can be set before it."""
+    follow: Callable[[object, Path], object] = follow_nothing
+    """What else changes after somebody has chosen the value at that path, or added the element there."""
 
 
 KIND_FACE: Final = Slot("kind", KindFace)
@@ -117,3 +136,10 @@ def build_start(say: Say, kind: str) -> JsonObject:
     """Empty for a kind that shows nothing."""
     face = find_part_of_kind(KIND_FACE, kind)
     return face.begin(say) if face is not None else {}
+
+
+def list_choices(kind: str, document: object, path: Path, known: Known) -> Sequence[Choice]:
+    """Of the field at a path of any draft; none where it is free."""
+    face = find_part_of_kind(KIND_FACE, kind)
+    offer = face.open_choices(document, known)(path) if face is not None else None
+    return offer.choices if offer is not None else ()

@@ -30,6 +30,9 @@ class Schema(BaseModel):
     exclusive_minimum: float | None = Field(None, alias="exclusiveMinimum")
     properties: dict[str, "Schema | bool"] = Field(default_factory=dict)
     required: frozenset[str] = frozenset()
+    read_only: bool = Field(False, alias="readOnly")
+    additional: "Schema | bool" = Field(True, alias="additionalProperties")
+    patterns: dict[str, "Schema"] = Field(default_factory=dict, alias="patternProperties")
     items: "Schema | None" = None
     any_of: tuple["Schema", ...] = Field((), alias="anyOf")
     one_of: tuple["Schema", ...] = Field((), alias="oneOf")
@@ -37,6 +40,11 @@ class Schema(BaseModel):
     condition: "Schema | None" = Field(None, alias="if")
     then: "Schema | None" = None
     otherwise: "Schema | None" = Field(None, alias="else")
+
+    @property
+    def inside(self) -> "Schema | None":
+        """Of the values of an object whose keys are free."""
+        return self.additional if isinstance(self.additional, Schema) else next(iter(self.patterns.values()), None)
 
     @property
     def is_placeholder(self) -> bool:

@@ -41,7 +41,7 @@ def disconnect(document: object, source: str, port: int, target: str) -> object:
 def add(document: object, kind: str, source: str, port: int) -> tuple[object, str]:
     """Behind its source, on that way; it leads where that way led. `kind` is always that of an agent."""
     del kind
-    key, index = _find_free_id(document), _find_index(document, source)
+    key, index = find_free_id(document), _find_index(document, source)
     step: dict[str, Any] = {"id": key, "agentVersionId": ""}
     if index is None or not 0 <= port < len(_ROUTES):
         return insert_item(document, (_STEPS,), len(_list_steps(document)), step), key
@@ -89,6 +89,6 @@ def _find_index(document: object, key: str) -> int | None:
     return next((index for index, step in steps if key and isinstance(step, Mapping) and step.get("id") == key), None)
 
 
-def _find_free_id(document: object) -> str:
+def find_free_id(document: object) -> str:
     taken = {step.get("id") for step in _list_steps(document) if isinstance(step, Mapping)}
     return next(key for number in range(len(taken) + 1, 2 * len(taken) + 3) if (key := f"step{number}") not in taken)

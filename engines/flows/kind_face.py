@@ -6,13 +6,14 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from bot.plugins.kind_face import NO_PARTS, KindFace, Say, Steps, Use
+from engines.flows.choices import build_item, open_agent_choices, open_choices
 from engines.flows.core.checks import EXCLUDED
 from engines.flows.core.definition import AGENT, Agent, Flow, FlowStep, MemoryWrite, find_route_after_failure, find_route_after_success
 from engines.flows.core.outputs import MARK, read_reference
 from engines.flows.deeds import FLOW_DEEDS, list_ports
 from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text
 from orchestrator.definitions.references import is_version_id
-from orchestrator.documents.changing import find_value
+from orchestrator.documents.changing import ABSENT, find_value, remove_value, set_value
 from orchestrator.documents.json_schema import split_schema, write_schema
 from orchestrator.domain.finding import Path
 from state.stored import JsonObject
@@ -189,11 +190,26 @@ def _to_name(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def follow(document: object, path: Path) -> object:
+    """A chosen next step takes the end away, and a new step follows the one before it."""
+    if path[2:] == _WAYS[0] and find_value(document, path) is not ABSENT:
+        return remove_value(document, (*path[:-1], COMPLETE), keep=len(path) - 1)
+    if len(path) == len(_STEPS) + 1 and path[:1] == _STEPS and isinstance(path[1], int) and path[1] > 0:
+        before, name = (*_STEPS, path[1] - 1), _to_name(find_value(document, (*path, "id")))
+        if name and _to_name(find_value(document, (*before, *_WAYS[0]))) == "":
+            return follow(set_value(document, (*before, *_WAYS[0]), name), (*before, *_WAYS[0]))
+    return document
+
+
 FLOW_FACE: Final = KindFace(
     begin=begin_flow,
     build_schema=build_flow_schema,
     steps=Steps(field="steps", draw=build_chart, deeds=FLOW_DEEDS),
+    build_item=build_item,
     named_lists=(_STEPS, _CHANNELS),
     list_uses=list_uses,
+    offers={AGENT: True},
+    open_choices=open_choices,
+    follow=follow,
 )
-AGENT_FACE: Final = KindFace(begin=begin_agent, build_schema=build_agent_schema)
+AGENT_FACE: Final = KindFace(begin=begin_agent, build_schema=build_agent_schema, open_choices=open_agent_choices)

@@ -3,6 +3,7 @@ from importlib.resources import files
 from typing import Final
 
 from bot.plugins.kind_face import Deeds, KindFace, Say, StepChoice, Steps, Use
+from engines.scenarios.choices import OFFERS, list_variables, open_choices
 from engines.scenarios.core.authoring import FirstTexts, build_chart, build_first, build_schema
 from engines.scenarios.core.deeds import ScenarioDeeds
 from engines.scenarios.core.plan import build_graph, list_steps
@@ -49,5 +50,9 @@ SCENARIO_FACE: Final = KindFace(
     steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types()), deeds=build_deeds()),
     named_lists=((_STEPS,),),
     list_uses=list_step_uses,
+    offers=OFFERS,
+    names_fields=True,
+    open_choices=open_choices,
+    list_variables=list_variables,
     templates=tuple(files("engines.scenarios") / "examples" / f"{name}.yaml" for name in ("lead_qualification", "discount_approval")),
 )

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from bot.plugins.kind_face import KindFace, Say, Steps
 from engines.workflows.charts import build_chart
+from engines.workflows.choices import TUUM, list_variables, open_choices
 from engines.workflows.core.definition import VARIABLE, Rune, Tuum, TuumReference, Workflow
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, RuneTypes
@@ -103,5 +104,16 @@ WORKFLOW_FACE: Final = KindFace(
         deeds=build_deeds(),
     ),
     templates=(files("engines.workflows") / "examples" / "meeting_notes.yaml",),
+    offers={TUUM: False},
+    names_fields=True,
+    open_choices=open_choices,
+    list_variables=list_variables,
 )
-TUUM_FACE: Final = KindFace(begin=begin_tuum, build_schema=lambda: build_tuum_schema(load_rune_types()), build_item=build_item)
+TUUM_FACE: Final = KindFace(
+    begin=begin_tuum,
+    build_schema=lambda: build_tuum_schema(load_rune_types()),
+    build_item=build_item,
+    names_fields=True,
+    open_choices=open_choices,
+    list_variables=list_variables,
+)

@@ -155,7 +155,9 @@ class Flow(FlowModel):
     """A whole flow."""
 
     flow_id: Slug = Field(description="Its name, the key under which it is stored (S002-13).")
-    version: int | None = Field(None, ge=1, description="Its number; the store gives it (S002-14, S002-A14).")
+    version: int | None = Field(
+        None, ge=1, description="Its number; the store gives it (S002-14, S002-A14).", json_schema_extra={"readOnly": True}
+    )
     metadata: Metadata = Field(default_factory=Metadata, description="What people read about it.")
     sync_only: Literal[True] = Field(True, description="Always true: steps do not stream (S002-6).")
     memory: Memory = Field(default_factory=Memory, description="Its channels of memory.")

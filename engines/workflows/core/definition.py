@@ -120,7 +120,7 @@ class Workflow(FlowModel):
     """A whole workflow."""
 
     workflow_id: Slug = Field(description="Its name, the key under which it is stored (S003-73).")
-    version: int | None = Field(None, ge=1, description="Ours: its number; the store gives it.")
+    version: int | None = Field(None, ge=1, description="Ours: its number; the store gives it.", json_schema_extra={"readOnly": True})
     config_id: str = Field("", max_length=200, description="An id of the author's own; nothing depends on it (S003-X8).")
     metadata: Metadata = Field(default_factory=Metadata, description="What people read about it.")
     kind: Literal["main", "micro"] = Field(
