@@ -2,18 +2,20 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as data_field
 from typing import Final, Literal
 
+from bot.plugins.choices import Choice
 from orchestrator.documents.changing import ABSENT
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import JSON_NUMBER, MAX_SAFE
 from orchestrator.domain.finding import Path
 from orchestrator.domain.outputs import Notice
 
-Kind = Literal["line", "text", "number", "integer", "boolean", "choice", "words", "json", "any"]
-"""`words` are texts one a line; `any` is a text or JSON."""
+Kind = Literal["line", "text", "number", "integer", "boolean", "choice", "words", "json", "any", "pairs", "items", "code"]
+"""`words` are texts one a line, `any` is a text or JSON; `pairs` and `items` are rows, of objects and lists, and JSON here."""
 YES: Final = "true"
 NO: Final = "false"
 PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
@@ -21,14 +23,6 @@ PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
 _UNCLEAR: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
 """Such as 1,500: one and a half to some, fifteen hundred to others."""
 _JSON_SIGNS: Final = ("{", "[", '"', "'", "/")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """`label` is what people read."""
-
-    value: str
-    label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +35,13 @@ class Field:
     hint: str = ""
     is_required: bool = False
     choices: tuple[Choice, ...] = ()
+    """Of a field that is no choice others may be typed, too."""
+    inner: Kind = "any"
+    """What stands in rows."""
+    inside: Mapping[str, tuple[Choice, ...]] = data_field(default_factory=dict)
+    """Keys of rows that hold rows of their own, with the choices for their keys."""
+    columns: tuple[str, str] = ("", "")
+    """What people read above rows."""
     usual: str = ""
     """What counts if nothing is given."""
     least: float | None = None
@@ -124,10 +125,10 @@ def write_json(value: object) -> str:
 
 def show_value(kind: Kind, value: object) -> str:
     """JSON for a value that the field does not take."""
-    if value is ABSENT or (value is None and kind != "json"):
+    if value is ABSENT or (value is None and kind not in {"json", "pairs", "items"}):
         return ""
     match kind, value:
-        case ("line" | "text" | "choice", str()):
+        case ("line" | "text" | "choice" | "code", str()):
             return value
         case ("number" | "integer", str()) if PLACEHOLDER.search(value):
             return value
@@ -155,7 +156,7 @@ def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: floa
     if not plain:
         return ABSENT
     match kind:
-        case "line" | "choice" | "text":
+        case "line" | "choice" | "text" | "code":
             return typed
         case "number" | "integer":
             return typed if is_open and PLACEHOLDER.search(plain) else _check_bounds(_parse_number(kind, plain), least, most)
