@@ -38,8 +38,6 @@ LAIN = {
     "engines/crm_agent/core": "orchestrator/engines/crm_agent",
     "engines/crm_agent/turn_face.py": "bot",
     "engines/flows/core": "orchestrator/engines/flows",
-    "engines/flows/flow_fields.py": "bot/console/definitions/form",
-    "engines/flows/flow_form.py": "bot/console/definitions/form",
     "engines/flows/http": "bot/http_api/flows",
     "engines/flows/playing.py": "orchestrator/rehearsals",
     "engines/flows/recording.py": "orchestrator/rehearsals",

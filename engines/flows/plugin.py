@@ -11,7 +11,6 @@ PLUGIN: Final = EnginePlugin(
         "wiring": "engines.flows.wiring:WIRING",
         "kind/flow": "engines.flows.kind_face:FLOW_FACE",
         "kind/agent": "engines.flows.kind_face:AGENT_FACE",
-        "form/flow": "engines.flows.form_face:FORM",
         "trial/flow": "engines.flows.cases:TRIAL",
         "cases/flow": "engines.flows.cases:CASES",
         "family/flow": "engines.flows.terminal.trying:FAMILY",

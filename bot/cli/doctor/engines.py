@@ -9,7 +9,6 @@ from bot.cli.author.faces import FAMILY, LIVE_FACE
 from bot.cli.doctor.findings import Area, Finding
 from bot.composition.features import drop_taken_commands
 from bot.composition.tool_services import open_client
-from bot.console.definitions.form.form_face import FORM_FACE
 from bot.console.runs.run_face import RUN_FACE
 from bot.http_api.engine_face import HTTP_FACE
 from bot.i18n.translate import Translator
@@ -94,7 +93,7 @@ async def _check_address(name: str, address: str) -> Finding:
 
 AREA: Final = Area("engines")
 SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, TURN_FACE, LIFETIME, RUN_FACE, ASK_FACE, HTTP_FACE)
-SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE, FAMILY, LIVE_FACE)
+SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, TRIAL_FACE, CASE_FACE, FAMILY, LIVE_FACE)
 _MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."
 
 

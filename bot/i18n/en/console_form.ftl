@@ -37,116 +37,12 @@ console-form-option = { $name ->
     [maxTokens] at most { $value } tokens
    *[other] { $name } { $value }
   }
-console-form-section = { $section ->
-    [start] Start
-    [shared] Shared by all steps
-    [budget] Limits of one run
-    [memory] Memory
-    [result] Result
-    [where] Where it leads
-   *[other] More
-  }
-console-form-flow = { $field ->
-    [flow-flow-id] Key of the flow
-    [flow-title] Title
-    [flow-description] Description
-    [flow-tags] Tags, one a line
-    [flow-start-step] First step
-    [flow-ui] People start it: in chats and on pages
-    [flow-api] Programs start it: over HTTP
-    [flow-parameters] Launch parameters
-    [flow-steps] Steps
-    [flow-channels] Channels of memory
-    [flow-context] What all agents know (JSON)
-    [flow-temperature] Temperature, 0–2
-    [flow-top-p] Top p, 0–1
-    [flow-max-tokens] Most tokens of an answer
-    [flow-most-steps] Most steps
-    [flow-most-tokens] Most tokens
-    [flow-most-cost] Most money
-    [flow-most-seconds] Most seconds
-    [flow-result] Result (JSON)
-    [flow-summary] Fields of the summary, one a line
-    [flow-titles] Names of the fields of the result
-    [step-id] Key of the step
-    [step-name] Name
-    [step-agent] Agent
-    [step-prompt] Task
-    [step-next] After an answer
-    [step-complete] Complete the flow after an answer
-    [step-next-after-failure] After a failure
-    [step-fail] A failure ends the flow
-    [step-attempts] Attempts
-    [step-reads] Reads from memory
-    [step-writes] Writes to memory
-    [step-temperature] Temperature, 0–2
-    [step-top-p] Top p, 0–1
-    [step-max-tokens] Most tokens of the answer
-    [step-transitions] All ways (JSON)
-    [parameter-name] Name
-    [parameter-type] Type
-    [parameter-required] Required
-    [parameter-description] What people are asked
-    [parameter-default] Default
-    [parameter-choices] Choices (JSON list)
-    [channel-id] Key of the channel
-    [channel-versions] Entries to keep
-    [channel-days] Days to keep them
-    [channel-scope] Whose memory
-    [read-channel] Channel
-    [read-limit] Newest entries
-    [write-channel] Channel
-    [write-mode] What to write
-    [write-payload] Fixed entry (JSON)
-    [title-name] Name of the field
-    [title-title] What to call it
-   *[other] { $field }
-  }
-console-form-flow-hint = { $field ->
-    [flow-flow-id] In Latin letters; the flow is stored and started under it.
-    [flow-context] Facts that every agent sees.
-    [flow-result] Texts such as $steps.review.output.content are replaced by answers of steps.
-    [flow-summary] Paths such as steps.review.output.content.
-    [step-complete] Counts more than the step that is chosen above.
-    [step-fail] A step after the failure runs all the same.
-    [step-attempts] The first one included.
-    [step-transitions] The same as above, in one field.
-    [write-payload] For a fixed entry.
-    [parameter-default] A text or JSON.
-   *[other] { "" }
-  }
-console-form-flow-nothing = { $field ->
-    [start-step] The first of the list
-    [next] The end of the flow
-    [next-after-failure] No step: the flow ends
-   *[other] As usual
-  }
-console-form-flow-add = { $what ->
-    [step] Add a step
-    [parameter] Add a parameter
-    [channel] Add a channel
-    [read] Read another channel
-    [write] Write another channel
-   *[other] Add a name
-  }
-console-form-flow-choice = { $offer ->
-    [types] { $value ->
-        [string] Text
-        [number] Number
-        [boolean] Yes or no
-        [object] Object (JSON)
-       *[other] List (JSON)
-      }
-    [modes] { $value ->
-        [STATIC] A fixed entry
-       *[other] The agent's answer
-      }
-   *[other] { $value ->
-        [user] The person's: later runs see it
-       *[other] The run's: it ends with it
-      }
-  }
 console-form-add = { $name ->
+    [launchParameters] Add a parameter
+    [sharedChannels] Add a channel
+    [memoryReads] Read another channel
+    [memoryWrites] Write another channel
+    [titles] Add a title
     [steps] Add a step
     [tuums] Add a tuum
     [promptRunes] Add a prompt rune
@@ -155,6 +51,8 @@ console-form-add = { $name ->
    *[other] Add
   }
 console-form-nothing = { $name ->
+    [next] The flow ends
+    [startStepId] The first of the list
     [next_step] The next of the list
     [if] The next of the list
     [else] The next of the list
@@ -164,3 +62,44 @@ console-form-nothing = { $name ->
     [record] None
    *[other] As usual
   }
+console-form-key = { $place ->
+    [Tuum-inputMappings] Name here
+    [tuum-inputMappings] Name here
+    [TuumReference-inputMappings] Name here
+    [Tuum-outputMappings] Shared name
+    [tuum-outputMappings] Shared name
+    [TuumReference-outputMappings] Shared name
+    [Tuum-variableTypes] Variable
+    [tuum-variableTypes] Variable
+    [input-next_step_map] Answer
+    [execute_sub_scenario-output_mapping] Its variable
+    [run_flow-output_mapping] Field of the result
+    [run_workflow-output_mapping] Field of the result
+    [calculate-values] Variable
+    [update_context-updates] Variable
+    [scenario-initial_context] Variable
+    [execute_sub_scenario-input_parameters] Its variable
+    [schedule_scenario_run-context_to_pass] Its variable
+   *[other] Name
+  }
+console-form-value-of = { $place ->
+    [Tuum-inputMappings] Shared name
+    [tuum-inputMappings] Shared name
+    [TuumReference-inputMappings] Shared name
+    [Tuum-outputMappings] Name here
+    [tuum-outputMappings] Name here
+    [TuumReference-outputMappings] Name here
+    [Tuum-variableTypes] Type
+    [tuum-variableTypes] Type
+    [input-next_step_map] Key of the step
+    [execute_sub_scenario-output_mapping] Variable here
+    [run_flow-output_mapping] Variable here
+    [run_workflow-output_mapping] Variable here
+    [calculate-values] Expression
+   *[other] Value
+  }
+console-form-row-add = Add a row
+console-form-row-remove = Remove the row
+console-form-row-twice = The name “{ $name }” is there already
+console-form-row-nameless = The row has no name
+console-form-insert = Insert a variable

@@ -37,116 +37,12 @@ console-form-option = { $name ->
     [maxTokens] до { $value } токенов
    *[other] { $name } { $value }
   }
-console-form-section = { $section ->
-    [start] Запуск
-    [shared] Общее для всех шагов
-    [budget] Ограничения одного запуска
-    [memory] Память
-    [result] Итог
-    [where] Куда дальше
-   *[other] Дополнительно
-  }
-console-form-flow = { $field ->
-    [flow-flow-id] Ключ потока
-    [flow-title] Название
-    [flow-description] Описание
-    [flow-tags] Метки, по одной в строке
-    [flow-start-step] Первый шаг
-    [flow-ui] Запускают люди: в чатах и на страницах
-    [flow-api] Запускают программы: по HTTP
-    [flow-parameters] Параметры запуска
-    [flow-steps] Шаги
-    [flow-channels] Каналы памяти
-    [flow-context] Что знают все агенты (JSON)
-    [flow-temperature] Свобода ответа, 0–2
-    [flow-top-p] Доля вероятных слов, 0–1
-    [flow-max-tokens] Токенов в ответе, не больше
-    [flow-most-steps] Шагов, не больше
-    [flow-most-tokens] Токенов, не больше
-    [flow-most-cost] Денег, не больше
-    [flow-most-seconds] Секунд, не больше
-    [flow-result] Результат (JSON)
-    [flow-summary] Поля сводки, по одному в строке
-    [flow-titles] Названия полей результата
-    [step-id] Ключ шага
-    [step-name] Название
-    [step-agent] Агент
-    [step-prompt] Задание
-    [step-next] После ответа
-    [step-complete] Завершить поток после ответа
-    [step-next-after-failure] После неудачи
-    [step-fail] Неудача прерывает поток
-    [step-attempts] Попыток
-    [step-reads] Читает из памяти
-    [step-writes] Пишет в память
-    [step-temperature] Свобода ответа, 0–2
-    [step-top-p] Доля вероятных слов, 0–1
-    [step-max-tokens] Токенов в ответе, не больше
-    [step-transitions] Переходы целиком (JSON)
-    [parameter-name] Имя
-    [parameter-type] Тип
-    [parameter-required] Обязателен
-    [parameter-description] Вопрос человеку
-    [parameter-default] Значение по умолчанию
-    [parameter-choices] Варианты (JSON-список)
-    [channel-id] Ключ канала
-    [channel-versions] Сколько записей хранить
-    [channel-days] Сколько дней хранить
-    [channel-scope] Чья память
-    [read-channel] Канал
-    [read-limit] Последних записей
-    [write-channel] Канал
-    [write-mode] Что записать
-    [write-payload] Постоянная запись (JSON)
-    [title-name] Имя поля
-    [title-title] Как его называть
-   *[other] { $field }
-  }
-console-form-flow-hint = { $field ->
-    [flow-flow-id] Латиницей; под ним поток хранится и запускается.
-    [flow-context] Факты, которые видит каждый агент.
-    [flow-result] Тексты вида $steps.review.output.content заменяются ответами шагов.
-    [flow-summary] Пути вида steps.review.output.content.
-    [step-complete] Важнее, чем выбранный следующий шаг.
-    [step-fail] Если выбран шаг после неудачи, он всё равно выполнится.
-    [step-attempts] Вместе с первой.
-    [step-transitions] То же, что выше, одним полем.
-    [write-payload] Для постоянной записи.
-    [parameter-default] Текст или JSON.
-   *[other] { "" }
-  }
-console-form-flow-nothing = { $field ->
-    [start-step] Первый в списке
-    [next] Конец потока
-    [next-after-failure] Нет шага: поток заканчивается
-   *[other] Как обычно
-  }
-console-form-flow-add = { $what ->
-    [step] Добавить шаг
-    [parameter] Добавить параметр
-    [channel] Добавить канал
-    [read] Читать ещё канал
-    [write] Писать ещё в канал
-   *[other] Добавить название
-  }
-console-form-flow-choice = { $offer ->
-    [types] { $value ->
-        [string] Текст
-        [number] Число
-        [boolean] Да или нет
-        [object] Объект (JSON)
-       *[other] Список (JSON)
-      }
-    [modes] { $value ->
-        [STATIC] Постоянную запись
-       *[other] Ответ агента
-      }
-   *[other] { $value ->
-        [user] Человека: её видят следующие запуски
-       *[other] Запуска: кончается вместе с ним
-      }
-  }
 console-form-add = { $name ->
+    [launchParameters] Добавить параметр
+    [sharedChannels] Добавить канал
+    [memoryReads] Читать ещё канал
+    [memoryWrites] Писать ещё в канал
+    [titles] Добавить название
     [steps] Добавить шаг
     [tuums] Добавить часть
     [promptRunes] Добавить руну промпта
@@ -155,6 +51,8 @@ console-form-add = { $name ->
    *[other] Добавить
   }
 console-form-nothing = { $name ->
+    [next] Поток заканчивается
+    [startStepId] Первый в списке
     [next_step] Следующий по списку
     [if] Следующий по списку
     [else] Следующий по списку
@@ -164,3 +62,44 @@ console-form-nothing = { $name ->
     [record] Ни с какой
    *[other] Как обычно
   }
+console-form-key = { $place ->
+    [Tuum-inputMappings] Имя здесь
+    [tuum-inputMappings] Имя здесь
+    [TuumReference-inputMappings] Имя здесь
+    [Tuum-outputMappings] Общее имя
+    [tuum-outputMappings] Общее имя
+    [TuumReference-outputMappings] Общее имя
+    [Tuum-variableTypes] Переменная
+    [tuum-variableTypes] Переменная
+    [input-next_step_map] Ответ
+    [execute_sub_scenario-output_mapping] Его переменная
+    [run_flow-output_mapping] Поле результата
+    [run_workflow-output_mapping] Поле результата
+    [calculate-values] Переменная
+    [update_context-updates] Переменная
+    [scenario-initial_context] Переменная
+    [execute_sub_scenario-input_parameters] Его переменная
+    [schedule_scenario_run-context_to_pass] Его переменная
+   *[other] Имя
+  }
+console-form-value-of = { $place ->
+    [Tuum-inputMappings] Общее имя
+    [tuum-inputMappings] Общее имя
+    [TuumReference-inputMappings] Общее имя
+    [Tuum-outputMappings] Имя здесь
+    [tuum-outputMappings] Имя здесь
+    [TuumReference-outputMappings] Имя здесь
+    [Tuum-variableTypes] Тип
+    [tuum-variableTypes] Тип
+    [input-next_step_map] Ключ шага
+    [execute_sub_scenario-output_mapping] Переменная здесь
+    [run_flow-output_mapping] Переменная здесь
+    [run_workflow-output_mapping] Переменная здесь
+    [calculate-values] Выражение
+   *[other] Значение
+  }
+console-form-row-add = Добавить строку
+console-form-row-remove = Удалить строку
+console-form-row-twice = Имя «{ $name }» уже есть
+console-form-row-nameless = У строки нет имени
+console-form-insert = Вставить переменную

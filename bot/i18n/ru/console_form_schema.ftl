@@ -1,5 +1,17 @@
 # Названия и пояснения полей сценариев, агентов и процессов в форме консоли.
 console-form-own-name = { $place ->
+    [flow-flowId] Ключ потока
+    [FlowStep-id] Ключ шага
+    [FlowStep-name] Название
+    [FlowStep-prompt] Задание
+    [SuccessRoute-next] После ответа
+    [FailureRoute-next] После неудачи
+    [SharedChannel-id] Ключ канала
+    [MemoryRead-limit] Последних записей
+    [Title-name] Имя поля
+    [Title-title] Как его называть
+    [Defaults-context] Что знают все агенты
+    [MemoryWrite-mode] Что записать
     [scenario-name] Название
     [scenario-description] Для чего сценарий
     [Step-type] Что делает шаг
@@ -17,7 +29,7 @@ console-form-own-name = { $place ->
     [Button-value] Значение
     [LaunchParameter-name] Имя
     [LaunchParameter-description] Вопрос человеку
-    [LaunchParameter-choices] Варианты (JSON-список)
+    [LaunchParameter-choices] Варианты
     [rag_search-query] Вопрос к документам
     [query-method] Метод чтения CRM
     [agent-description] Что умеет
@@ -26,7 +38,7 @@ console-form-own-name = { $place ->
     [script-source] Скрипт
     [Script-source] Скрипт
     [TuumReference-id] Ключ здесь
-    [run_flow-context] Что знают все агенты (JSON)
+    [run_flow-context] Что знают все агенты
     [terminal-rawText] Переменная с текстом результата
     [terminal-operations] Переменная с операциями
     [Options-maxTokens] Токенов в ответе, не больше
@@ -39,6 +51,33 @@ console-form-own-name = { $place ->
    *[other] { "" }
   }
 console-form-name = { $name ->
+    [flowId] Ключ потока
+    [syncOnly] Ответ целиком, без показа по мере появления
+    [memory] Память
+    [defaults] Общее для всех шагов
+    [overrides] Настройки модели
+    [launchParameters] Параметры запуска
+    [startStepId] Первый шаг
+    [outputs] Итог
+    [summaryFields] Поля сводки, по одному в строке
+    [resultPayload] Результат
+    [titles] Названия полей результата
+    [sharedChannels] Каналы памяти
+    [retentionVersions] Сколько записей хранить
+    [retentionDays] Сколько дней хранить
+    [scope] Чья память
+    [agentVersionId] Агент
+    [memoryReads] Читает из памяти
+    [memoryWrites] Пишет в память
+    [transitions] Куда дальше
+    [maxAttempts] Попыток
+    [channel] Канал
+    [mode] Что записать
+    [payload] Постоянная запись
+    [onSuccess] После ответа
+    [next] Следующий шаг
+    [complete] Завершить поток после ответа
+    [fail] Неудача прерывает поток
     [name] Название
     [description] Описание
     [version] Версия
@@ -46,27 +85,27 @@ console-form-name = { $name ->
     [show_progress] Показывать, сколько пройдено
     [allow_back] Кнопка «Назад»
     [allow_cancel] Кнопка «Отменить»
-    [initial_context] Начальные переменные (JSON)
+    [initial_context] Начальные переменные
     [steps] Шаги
     [type] Тип
     [action_type] Действие
     [id] Ключ
-    [params] Параметры (JSON)
+    [params] Параметры
     [next_step] Следующий шаг
     [condition] Условие
     [branches] Ветви (JSON)
     [if] Если да
     [else] Если нет
     [seconds] Секунд
-    [updates] Новые значения (JSON)
-    [values] Выражения (JSON)
+    [updates] Новые значения
+    [values] Выражения
     [message] Сообщение
     [level] Уровень
     [sub_scenario_id] Ключ сценария
-    [input_parameters] Переменные для него (JSON)
-    [output_mapping] Что взять из результата (JSON)
+    [input_parameters] Переменные для него
+    [output_mapping] Что взять из результата
     [flow_id] Ключ потока
-    [parameters] Параметры запуска (JSON)
+    [parameters] Параметры запуска
     [output_var] Переменная для результата
     [workflow_id] Ключ процесса
     [text] Текст
@@ -87,14 +126,14 @@ console-form-name = { $name ->
     [on_invalid] Если ответы не подошли
     [timeout] Ждать ответа, секунд
     [on_timeout] Если ответа не дождались
-    [next_step_map] Шаги по ответам (JSON)
+    [next_step_map] Шаги по ответам
     [value] Значение
-    [messages] Сообщения (JSON)
+    [messages] Сообщения
     [system_prompt] Роль модели
     [model] Модель
     [temperature] Свобода ответа, 0–2
     [max_tokens] Токенов в ответе, не больше
-    [query] Какие записи (JSON)
+    [query] Какие записи
     [collection_name] Коллекция
     [top_k] Сколько отрывков
     [question] Вопрос
@@ -107,17 +146,17 @@ console-form-name = { $name ->
     [at] Когда
     [cron] Расписание
     [zone] Часовой пояс
-    [context_to_pass] Переменные для него (JSON)
+    [context_to_pass] Переменные для него
     [note] Заметка
     [task_id_output_var] Переменная для номера расписания
     [sort] Порядок
     [fields] Поля
     [limit] Записей, не больше
-    [document] Документ (JSON)
-    [documents] Документы (JSON)
-    [update_data] Что изменить (JSON)
+    [document] Документ
+    [documents] Документы
+    [update_data] Что изменить
     [chat_id] Чат
-    [inline_keyboard] Кнопки под сообщением (JSON)
+    [inline_keyboard] Кнопки под сообщением
     [callback_data] Что получит переменная
     [url] Адрес
     [path] Файл
@@ -154,10 +193,10 @@ console-form-name = { $name ->
     [ui] Запускают люди: в чатах и на страницах
     [api] Запускают программы: по HTTP
     [tuumId] Ключ части
-    [inputMappings] Входы (JSON)
-    [outputMappings] Выходы (JSON)
+    [inputMappings] Входы
+    [outputMappings] Выходы
     [mayPropose] Что может предлагать
-    [variableTypes] Типы переменных (JSON)
+    [variableTypes] Типы переменных
     [promptRunes] Руны промпта
     [aiService] Модель
     [isStreaming] Показывать ответ по мере появления
@@ -180,7 +219,7 @@ console-form-name = { $name ->
     [operationType] Что сделать
     [entityType] С какой записью
     [entityId] Номер записи
-    [initialAttributes] Поля новой записи (JSON)
+    [initialAttributes] Поля новой записи
     [attributeKey] Поле
     [modifyOperator] Как изменить
     [modifyValue] На что или на сколько
@@ -194,6 +233,15 @@ console-form-name = { $name ->
    *[other] { $plain }
   }
 console-form-hint = { $place ->
+    [flow-flowId] Латиницей; под ним поток хранится и запускается.
+    [Defaults-context] Факты, которые видит каждый агент.
+    [Outputs-resultPayload] Значения вида $steps.review.output.content заменяются ответами шагов.
+    [Outputs-summaryFields] Пути вида steps.review.output.content.
+    [SuccessRoute-complete] Важнее, чем выбранный следующий шаг.
+    [FailureRoute-fail] Если выбран шаг после неудачи, он всё равно выполнится.
+    [FlowStep-maxAttempts] Вместе с первой.
+    [MemoryWrite-payload] Для постоянной записи: текст или JSON.
+    [LaunchParameter-default] Текст или JSON.
     [scenario-version] Свой номер, например 1.0.
     [scenario-customers] Через ключ HTTP API, который говорит за клиента.
     [scenario-initial_context] Что известно до первого шага.
@@ -256,6 +304,10 @@ console-form-hint = { $place ->
    *[other] { "" }
   }
 console-form-value = { $place ->
+    [mode-STATIC] Постоянную запись
+    [mode-AGENT_OUTPUT] Ответ агента
+    [scope-user] Человека: её видят следующие запуски
+    [scope-run] Запуска: кончается вместе с ним
     [type-start] Начало
     [type-end] Конец сценария
     [type-branch] Развилка по условию

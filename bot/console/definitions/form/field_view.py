@@ -7,9 +7,12 @@ from typing import Final
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
-from bot.console.definitions.form.fields import NO, YES, Choice, Field, FieldRefused
+from bot.console.definitions.form.fields import NO, YES, Field, FieldRefused
+from bot.console.definitions.form.rows_view import RowsView
+from bot.console.definitions.form.suggestions import suggest
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text
+from bot.plugins.choices import Choice
 from orchestrator.domain.finding import Finding, Path
 
 _PAUSE: Final = 300
@@ -18,13 +21,14 @@ _MANY: Final = 8
 _LONGEST_MESSAGE: Final = 600
 _LONGEST_LABEL: Final = 200
 Enter = Callable[["FieldView", str], Awaitable[None]]
+LookAt = Callable[["FieldView"], None]
 Refused = MutableMapping[Path, tuple[str, FieldRefused]]
 """By places of fields: it outlasts that a field is folded or drawn anew."""
 
 
 class FieldView:
-    def __init__(self, visit: Visit, field: Field, enter: Enter, refused: Refused) -> None:
-        """`enter` gets each text, `refused` has those not taken."""
+    def __init__(self, visit: Visit, field: Field, enter: Enter, refused: Refused, look_at: LookAt) -> None:
+        """`enter` gets each text, `refused` has those not taken, and `look_at` is called when somebody comes to it."""
         self._visit, self._enter, self._refused = visit, enter, refused
         self.field = field
         typed, refusal = refused.get(field.path, (field.value, None))
@@ -33,8 +37,9 @@ class FieldView:
         self._refusal = self._explain(refusal) if refusal is not None else ""
         self._note = ""
         self._findings: Sequence[Finding] = ()
-        self._is_wide = field.kind in {"text", "words", "json", "any"} or bool(field.hint)
-        with ui.element("div").classes("form-field form-wide" if self._is_wide else "form-field"):
+        self._is_wide = field.kind in {"text", "words", "json", "any", "pairs", "items", "code"} or bool(field.hint)
+        with ui.element("div").classes("form-field form-wide" if self._is_wide else "form-field") as box:
+            box.on("focusin", lambda: look_at(self), args=[])
             self._input = self._draw_input()
             self._message = ui.label().classes("form-message").props("aria-live=polite dir=auto")
         self._show_messages()
@@ -105,7 +110,8 @@ class FieldView:
         self._message.set_text(cut_text("\n".join(messages), limit=_LONGEST_MESSAGE))
         self._message.set_visibility(bool(messages))
         self._message.classes(remove="form-bad form-warn", add="form-bad" if errors else "form-warn" if others else "")
-        self._input.props["error"] = bool(errors) or None
+        if isinstance(self._input, ValidationElement):
+            self._input.props["error"] = bool(errors) or None
 
     def _build_hint(self) -> str:
         usual = self.field.usual if self.field.kind not in {"boolean", "choice"} else ""
@@ -125,11 +131,15 @@ class FieldView:
     def _is_on(self, value: str) -> bool:
         return (value or self.field.usual) == YES
 
-    def _draw_input(self) -> ui.checkbox | ui.select | ui.input:
+    def _draw_input(self) -> ui.checkbox | ui.select | ui.input | ui.codemirror | RowsView:
         field = self.field
         label = self._visit.say("console-form-required", label=field.label) if field.is_required else field.label
         if self.field.kind == "boolean" and bool(self.field.usual):
             return ui.checkbox(label, value=self._is_on(field.value), on_change=lambda event: self._hear(YES if event.value else NO))
+        if field.kind in {"pairs", "items"}:
+            return RowsView(self._visit, replace(field, value=self._typed), label, self._hear, self.refuse)
+        if field.kind == "code":
+            return self._draw_code(label)
         element = self._draw_select(label) if field.kind in {"choice", "boolean"} else self._draw_text(label)
         element.props("outlined dense").without_auto_validation().classes("full")
         element.props["hint"] = self._build_hint()
@@ -141,10 +151,18 @@ class FieldView:
         element.on_value_change(lambda event: self._hear(str(event.value or "")))
         return element.props("options-dense")
 
+    def _draw_code(self, label: str) -> ui.codemirror:
+        ui.label(label).classes("form-label")
+        code = ui.codemirror(self._typed, language="Python", theme="githubLight", indent="    ", line_wrapping=True)
+        code.on_value_change(lambda event: self._hear(str(event.value or "")))
+        return code.classes("form-script")
+
     def _draw_text(self, label: str) -> ui.input:
         field = self.field
         element = ui.input(label, value=self._typed, on_change=lambda event: self._hear(str(event.value or "")))
         element.props(f"debounce={_PAUSE}")
+        if field.kind == "line":
+            suggest(element, field.choices)
         if field.kind in {"text", "words", "json", "any"}:
             element.props("type=textarea autogrow").classes("form-code" if field.kind == "json" else "form-long")
         elif field.kind in {"number", "integer"} and not field.is_open:

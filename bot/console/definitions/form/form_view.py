@@ -1,6 +1,7 @@
 """Form and text are two views of one document."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,11 +13,11 @@ from bot.console.definitions.document import EditedDocument, write_into
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.field_view import FieldView
 from bot.console.definitions.form.fields import FieldRefused, Group, cut_nodes, walk_fields, walk_groups
-from bot.console.definitions.form.form_face import FormSource
 from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved, move_path
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.renaming import Renames, list_names, name_users
-from bot.console.definitions.form.sources import open_source
+from bot.console.definitions.form.sources import SchemaSource, open_source
+from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty, show_text, tell
 from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
@@ -25,6 +26,8 @@ from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical
 
 _LONGEST_NAME: Final = 200
+_TEXTS: Final = frozenset({"line", "text", "any", "json", "pairs", "items", "words", "code"})
+"""Kinds of fields into which variables are put."""
 _MOST_SHOWN: Final = 5
 """Mistakes that keep the form away, of which these are read first."""
 
@@ -39,7 +42,7 @@ class _Removed:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    make: Callable[[FormSource, object], object]
+    make: Callable[[SchemaSource, object], object]
     view: FieldView | None = None
     deed: Deed | None = None
     """What is done with elements of the list at `listed`, at `index`."""
@@ -63,19 +66,23 @@ class FormView:
     def __init__(self, visit: Visit, document: EditedDocument, go_to: Callable[[int], None]) -> None:
         """Drawn when `open` is first called; `go_to` shows a line of the text."""
         self._visit, self._document, self._go_to = visit, document, go_to
+        ui.add_head_html(build_script_link("form.js"))
         self._place = ui.element("div").classes("form")
         with self._place:
             self._gone = ui.element("div").classes("form-removed").props("aria-live=polite")
             self._away = ui.element("div").props("aria-live=polite")
+            self._chips = ui.element("div").classes("form-chips")
+            self._chips.set_visibility(False)
             self._shown = ui.element("div")
-        self._source: FormSource | None = None
+        self._source: SchemaSource | None = None
         self._nodes: NodesView | None = None
         self._form = Group(path=(), label="", nodes=())
         self._cut: Path = ()
         self._text, self._data = "", object()
         self._lock = document.changing
         self._renames = Renames(document.kind)
-        self._hands = Hands(self._enter, self._rearrange, self._show_findings)
+        self._hands = Hands(self._enter, self._rearrange, self._show_findings, look_at=self._offer_variables)
+        self._offered: tuple[str, ...] = ()
 
     async def open(self) -> None:
         """Raises VisitOver, StoreError."""
@@ -128,6 +135,23 @@ class FormView:
         self._renames.forget()
         self._gone.clear()
         return True
+
+    def _offer_variables(self, view: FieldView) -> None:
+        """A press puts one where the person types."""
+        source, field = self._source, view.field
+        is_text = field.kind in _TEXTS or field.is_open
+        names = tuple(source.list_variables(self._data, field.path)) if source is not None and is_text else ()
+        if names == self._offered:
+            return
+        self._offered = names
+        self._chips.clear()
+        self._chips.set_visibility(bool(names))
+        with self._chips:
+            ui.label(self._visit.say("console-form-insert")).classes("muted small")
+            for name in names:
+                chip = ui.button(cut_text(name, limit=_LONGEST_NAME)).props("outline dense no-caps").classes("form-chip")
+                chip.on("click", js_handler=f"() => sdelkaForm.insert({json.dumps(name)})")
+                chip.on("mousedown", js_handler="(event) => event.preventDefault()")
 
     def count_refused(self) -> int:
         """Fields whose text the document has not taken."""
@@ -243,17 +267,16 @@ class FormView:
         return True
 
 
-def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:
+def _return_item(removed: _Removed, _source: SchemaSource, data: object) -> object:
     """Where it was, or at the end of a list that is shorter by now."""
     items = find_value(data, removed.path)
     return insert_item(data, removed.path, min(removed.index, len(items) if isinstance(items, list) else 0), removed.element)
 
 
-def _rearrange_items(deed: Deed, path: Path, index: int, source: FormSource, data: object) -> object:
+def _rearrange_items(deed: Deed, path: Path, index: int, source: SchemaSource, data: object) -> object:
     match deed:
         case "add":
-            items = find_value(data, path)
-            return insert_item(data, path, len(items) if isinstance(items, list) else 0, source.build_item(data, path))
+            return source.add_item(data, path)
         case "remove":
             return remove_item(data, path, index)
     return move_item(data, path, index, index + (1 if deed == "down" else -1))

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from nicegui import background_tasks, ui
 
-from bot.console.definitions.form.field_view import Enter, FieldView, Refused
+from bot.console.definitions.form.field_view import Enter, FieldView, LookAt, Refused
 from bot.console.definitions.form.fields import Field, Group, Listing, Node
 from bot.console.definitions.form.places import list_within
 from bot.console.visit import Visit
@@ -32,6 +32,7 @@ class Hands:
     """Shows the findings again, after something was drawn."""
     opened: set[Path] = field(default_factory=set)
     """They stay open when they are drawn anew."""
+    look_at: LookAt = lambda _view: None
     refused: Refused = field(default_factory=dict)
     moved: Path | None = None
     """The list whose elements are others now: drawn anew, whatever is typed into them."""
@@ -55,7 +56,7 @@ class NodesView:
     def _draw_one(self, node: Node) -> "FieldView | GroupView | ListView":
         match node:
             case Field():
-                return FieldView(self._visit, node, self._hands.enter, self._hands.refused)
+                return FieldView(self._visit, node, self._hands.enter, self._hands.refused, self._hands.look_at)
             case Group():
                 return GroupView(self._visit, node, self._hands)
         return ListView(self._visit, node, self._hands)

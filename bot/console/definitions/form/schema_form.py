@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bot.console.definitions.form.fields import NO, YES, Choice, Field, Group, Kind, Listing, Node, show_value
+from bot.console.definitions.form.fields import NO, YES, Field, Group, Kind, Listing, Node, show_value
+from bot.plugins.choices import Choice, FindOffer, Offer
 from bot.plugins.kind_face import Steps
 from bot.plugins.schema_reader import Property, Schema, SchemaReader, Shape
 from orchestrator.documents.changing import ABSENT, Absent, find_value
@@ -18,9 +19,13 @@ _BRANCHES: Final = "branches"
 _BRANCH_NAMES: Final = ("if", "else")
 _MORE: Final = "…"
 """Last part of the path of a group that is no part of the document."""
-_TARGETS: Final = frozenset({"next_step", "on_invalid", "on_timeout", "on_refused"})
+_LAST: Final = frozenset({"next_step", "on_invalid", "on_timeout", "on_refused"})
+_TARGETS: Final = frozenset({*_LAST, "next", "startStepId"})
 _TYPE_NAMES: Final = ("runeType", "type", "action_type")
 """The other fields depend on them."""
+_DOERS: Final = (*_TYPE_NAMES, "agentVersionId", "tuum")
+"""What is chosen there is read beside the name of an element."""
+_CODES: Final = frozenset({"Script-source", "script-source"})
 _RARE: Final = frozenset(
     {
         *("regex", "min_length", "max_length", "minimum", "maximum", "earliest", "latest", "retry_text", "tries"),
@@ -56,9 +61,9 @@ _RARE: Final = frozenset(
 """Fields that few definitions have: below the others, folded."""
 _MOST_RARE_SHOWN: Final = 1
 """So many are not folded: one line more is shorter than something to open."""
-_INLINE: Final = frozenset({"params", "metadata"})
+_INLINE: Final = frozenset({"params", "metadata", "transitions", "onSuccess", "onFailure"})
 _TITLES: Final = ("name", "title")
-_OTHER_TITLES: Final = ("text", "prompt", "template", "method", "variable")
+_OTHER_TITLES: Final = ("text", "prompt", "template", "method", "variable", "channel")
 _LONGEST_TITLE: Final = 80
 
 
@@ -77,6 +82,9 @@ class Words(Protocol):
     def name_nothing(self, name: str) -> str:
         """For a choice that is not made."""
 
+    def name_columns(self, owner: str, name: str) -> tuple[str, str]:
+        """Of rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaForm:
@@ -85,13 +93,13 @@ class SchemaForm:
     steps: Steps | None = None
     """To which fields may lead, None for a kind without steps."""
 
-    def describe(self, document: object) -> Group:
+    def describe(self, document: object, find_offer: FindOffer = lambda _path: None) -> Group:
         """Of a draft with any content."""
         shape = Shape(self.reader.whole, self.reader.name)
         names = self.steps.name_steps(document) if self.steps is not None else ()
         targets = tuple(Choice(name, name) for name in dict.fromkeys(names) if name)
         fields = self.steps.names if self.steps is not None else ("id",)
-        return Group(path=(), label="", nodes=_Description(self, targets, fields).list_nodes(shape, document, ()))
+        return Group(path=(), label="", nodes=_Description(self, targets, fields, find_offer).list_nodes(shape, document, ()))
 
     def list_choices(self, name: str, schema: Schema) -> tuple[Choice, ...]:
         """Empty if it is free."""
@@ -104,12 +112,13 @@ class _Description:
     form: SchemaForm
     targets: tuple[Choice, ...]
     names: tuple[str, ...]
+    find_offer: FindOffer
 
     def list_nodes(self, shape: Shape, data: object, path: Path) -> tuple[Node, ...]:
         properties = self.form.reader.list_properties(shape, data)
         first = [each for each in properties if each.name in _TYPE_NAMES and (each.schema.one_of or each.is_required)]
         rest = [each for each in properties if each not in first and not _is_hidden(each, data)]
-        rest.sort(key=lambda each: each.name in _TARGETS)
+        rest.sort(key=lambda each: each.name in _LAST)
         rare = [each for each in rest if each.name in _RARE and not each.is_required]
         if len(rare) <= _MOST_RARE_SHOWN:
             rare = []
@@ -153,7 +162,7 @@ class _Description:
             whole = Field(path=path, kind="json", label="JSON", value=show_value("json", item))
             return Group(path=path, label="", nodes=(whole,), is_folded=True)
         nodes = self.list_nodes(shape, item, path)
-        kind = next((node for node in nodes if isinstance(node, Field) and node.path[-1] in _TYPE_NAMES), None)
+        kind = next((node for node in nodes if isinstance(node, Field) and node.path[-1] in _DOERS and node.choices), None)
         label = next((choice.label for choice in kind.choices if choice.value == kind.value), kind.value) if kind is not None else ""
         return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item, self.names))
 
@@ -187,9 +196,12 @@ class _Description:
         )
 
     def _describe_field(self, prop: Property, shape: Shape, value: object, path: Path) -> Field:
+        offer = self.find_offer(path) or Offer()
         kind = _choose_kind(prop, shape, value)
+        if offer.choices and not offer.is_open and isinstance(value, str | Absent):
+            kind = "choice"
         text = show_value(kind, value)
-        choices = self.form.list_choices(prop.name, shape.schema) if kind == "choice" else ()
+        choices = offer.choices or (self.form.list_choices(prop.name, shape.schema) if kind == "choice" else ())
         if kind == "choice" and prop.name in _TARGETS:
             choices = self._list_targets(prop.name, value)
         elif kind == "choice":
@@ -201,9 +213,12 @@ class _Description:
             kind=kind,
             label=self._name(prop),
             value=text,
-            hint=self._explain(prop),
+            hint=offer.hint or self._explain(prop),
             is_required=prop.is_required,
             choices=choices,
+            inner="line" if shape.schema.inside is not None and shape.schema.inside.type == "string" else "any",
+            inside=offer.inside,
+            columns=self.form.words.name_columns(prop.owner, prop.name) if kind == "pairs" else ("", ""),
             usual=_show_usual(prop.schema, shape.schema, kind),
             least=least,
             most=shape.schema.maximum,
@@ -218,10 +233,12 @@ class _Description:
 
 
 def _is_hidden(prop: Property, data: object) -> bool:
-    """What only a branch has, at other steps."""
-    if prop.name not in {_CONDITION, _BRANCHES} or find_value(data, (prop.name,)) is not ABSENT:
+    """What only a branch has, at other steps; and what nobody chooses."""
+    if find_value(data, (prop.name,)) is not ABSENT:
         return False
-    return find_value(data, ("type",)) != "branch"
+    if prop.schema.read_only or (prop.schema.const is not ABSENT and not prop.is_required):
+        return True
+    return prop.name in {_CONDITION, _BRANCHES} and find_value(data, ("type",)) != "branch"
 
 
 def _choose_kind(prop: Property, shape: Shape, value: object) -> Kind:
@@ -235,19 +252,25 @@ def _choose_kind(prop: Property, shape: Shape, value: object) -> Kind:
     if schema.one_of and not isinstance(value, str):
         return "json"
     match schema.type:
+        case "string" if f"{prop.owner}-{prop.name}" in _CODES:
+            return "code"
         case "string":
             return "text" if _is_long(prop, schema, value) else "line"
-        case "integer":
-            return "integer"
-        case "number":
-            return "number"
+        case "integer" | "number":
+            return schema.type
         case "boolean":
             return "boolean" if isinstance(value, bool | Absent) or value is None else "any"
-        case "array" if _holds_words(schema, value):
-            return "words"
         case "object" | "array":
-            return "json"
+            return _choose_rows(schema, value)
     return "any"
+
+
+def _choose_rows(schema: Schema, value: object) -> Kind:
+    if schema.type == "object":
+        return "pairs" if isinstance(value, Mapping | Absent) else "json"
+    if _holds_words(schema, value):
+        return "words"
+    return "items" if isinstance(value, list | Absent) else "json"
 
 
 def _holds_words(schema: Schema, value: object) -> bool:

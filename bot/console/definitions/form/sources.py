@@ -1,19 +1,21 @@
 """The fields of a kind of definitions, how new elements begin, and the words of schema forms in the person's language."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Final
 
 from bot.console.definitions.form.fields import Field, Group, parse_value
-from bot.console.definitions.form.form_face import FORM_FACE, FormSource
+from bot.console.definitions.form.known import load_known
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.visit import Visit
-from bot.plugins.kind_face import KIND_FACE, build_kind_schema
+from bot.plugins.choices import Known
+from bot.plugins.kind_face import KIND_FACE, KindFace, build_kind_schema
 from bot.plugins.loading import find_part_of_kind
 from bot.plugins.schema_reader import SchemaReader
-from orchestrator.documents.changing import ABSENT, remove_value, set_value
+from orchestrator.documents.changing import ABSENT, find_value, insert_item, remove_value, set_value
 from orchestrator.domain.finding import Path
 
+_PARAMS: Final = "params"
 _ROWS: Final = re.compile(r"\s*\((?:S\d{3}-[A-Z]?\d+|A\d+|X\d+|[ ,…]|rune_types\.py|`)+\)|\bOurs: ")
 
 
@@ -50,6 +52,10 @@ class FormWords:
         """For a choice that is not made."""
         return self._say("console-form-nothing", name=name)
 
+    def name_columns(self, owner: str, name: str) -> tuple[str, str]:
+        place = _join(owner, name)
+        return self._say("console-form-key", place=place), self._say("console-form-value-of", place=place)
+
 
 def _join(owner: str, name: str) -> str:
     """Of an inner part, such as a button, the last word counts."""
@@ -62,32 +68,41 @@ def _spell(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _find_kept(path: Path) -> int:
+    """Elements of lists and the parameters of a step stay when they are emptied."""
+    kept = [index + 1 for index, part in enumerate(path[:-1]) if isinstance(part, int) or part == _PARAMS]
+    return max(kept, default=0)
+
+
 class SchemaSource:
-    def __init__(self, form: SchemaForm, build_item: Callable[[object, Path], object]) -> None:
-        """New elements begin as `build_item` says."""
-        self._form, self._build_item = form, build_item
+    def __init__(self, form: SchemaForm, face: KindFace, known: Known) -> None:
+        self._form, self._face, self._known = form, face, known
 
     def describe(self, document: object) -> Group:
-        return self._form.describe(document)
+        return self._form.describe(document, self._face.open_choices(document, self._known))
 
     def enter(self, document: object, field: Field, typed: str) -> object:
         """Raises FieldRefused, and PlaceGone."""
         value = parse_value(field, typed)
         if value is ABSENT:
-            return remove_value(document, field.path, keep=len(field.path) - 1)
-        return set_value(document, field.path, value)
+            return remove_value(document, field.path, keep=_find_kept(field.path))
+        return self._face.follow(set_value(document, field.path, value), field.path)
 
-    def build_item(self, document: object, path: Path) -> object:
-        return self._build_item(document, path)
+    def add_item(self, document: object, path: Path) -> object:
+        """At the end of the list at `path`, as elements of the kind begin."""
+        items = find_value(document, path)
+        index = len(items) if isinstance(items, list) else 0
+        return self._face.follow(insert_item(document, path, index, self._face.build_item(document, path)), (*path, index))
+
+    def list_variables(self, document: object, path: Path) -> Sequence[str]:
+        """As they are written in the field at `path`."""
+        return self._face.list_variables(document, path)
 
 
-async def open_source(visit: Visit, kind: str) -> FormSource | None:
-    """None for a plugin's kind without a schema."""
-    form = find_part_of_kind(FORM_FACE, kind)
-    if form is not None:
-        return await form.open(visit)
+async def open_source(visit: Visit, kind: str) -> SchemaSource | None:
+    """None for a plugin's kind without a schema. Raises VisitOver, StoreError."""
     face = find_part_of_kind(KIND_FACE, kind)
     schema = build_kind_schema(kind)
     if face is None or schema is None:
         return None
-    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), face.steps), face.build_item)
+    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), face.steps), face, await load_known(visit, face))
