@@ -51,11 +51,10 @@ async def test_what_is_typed_into_the_form_stands_in_the_text(made: ConsoleWorld
 
     await form.enter("Задание", "Пиши коротко")
     await form.enter("Попыток", "3")
-    await form.press("Память")
     await form.press("Писать ещё в канал")
     await form.enter("Канал *", "drafts")
     await form.enter("Что записать", "STATIC")
-    await form.enter("Постоянная запись (JSON)", '{"event": 1}')
+    await form.enter("Постоянная запись", '{"event": 1}')
 
     step = form.data["steps"][0]
     assert (step["prompt"], step["maxAttempts"], step["ours"]) == ("Пиши коротко", 3, {"kept": True})
@@ -99,19 +98,31 @@ async def test_transitions_are_chosen_among_the_steps(made: ConsoleWorld) -> Non
     assert "transitions" not in form.data["steps"][0]
 
 
+@pytest.mark.req("C-26", "S002-53")
+async def test_a_chosen_next_step_takes_the_end_away(made: ConsoleWorld) -> None:
+    """A step that ended the flow leads to the one that was chosen, and ends it no longer."""
+    form = await open_flow(made)
+    await form.type_text(form.text.replace("{next: review}", "{complete: true}"))
+
+    await form.enter("После ответа", "review")
+
+    assert form.data["steps"][0]["transitions"] == {"onSuccess": {"next": "review"}}
+
+
 @pytest.mark.req("S002-50", "C-26")
 @pytest.mark.parametrize(
     ("label", "typed", "said"),
     [
         ("Попыток", "два", "Нужно целое число"),
         ("Свобода ответа, 0–2", "3", "Не больше 2"),
-        ("Переходы целиком (JSON)", "{\n  onSuccess: 1}", "Строка 2, знак 3"),
+        ("Постоянная запись", "{\n  onSuccess: 1}", "Строка 2, знак 3"),
     ],
 )
 async def test_numbers_and_json_are_checked_while_they_are_typed(made: ConsoleWorld, label: str, typed: str, said: str) -> None:
     """What does not fit is said at the field, stays there as it was typed, and does not enter the text."""
     form = await open_flow(made)
-    await form.press("Дополнительно")
+    await form.press("Настройки модели")
+    await form.press("Писать ещё в канал")
     before = form.text
 
     await form.enter(label, typed)
@@ -128,6 +139,7 @@ async def test_steps_are_added_moved_and_removed(made: ConsoleWorld) -> None:
 
     await form.press("Добавить шаг")
     assert [one["id"] for one in form.data["steps"]] == ["draft", "review", "step3"]
+    assert form.data["steps"][1]["transitions"] == {"onSuccess": {"next": "step3"}}
     await form.press("Поднять: 3")
     assert [one["id"] for one in form.data["steps"]] == ["draft", "step3", "review"]
     await form.press("Удалить: 1")
@@ -373,7 +385,7 @@ async def test_a_step_that_was_removed_is_brought_back(made: ConsoleWorld) -> No
     form = await open_routes(made)
     before = form.data
 
-    await form.press("Удалить: 1")
+    await form.press("Удалить: 1", 0)
     assert form.page.has("Удалено: draft. На это ещё ссылаются: …, review")
     await form.press("Вернуть")
 
@@ -387,13 +399,14 @@ async def test_what_a_field_has_not_taken_outlasts_folding_and_moving(made: Cons
     told: list[str] = []
     monkeypatch.setattr(ui, "notify", lambda said, **_: told.append(said))
     form = await open_flow(made)
-    await form.press("Дополнительно")
-    await form.enter("Переходы целиком (JSON)", "{oops")
+    await form.press("Писать ещё в канал")
+    await form.enter("Канал *", "drafts")
+    await form.enter("Постоянная запись", "{oops")
     before = form.list_messages()
     assert before
 
     await form.press("Опустить: 1")
-    [field] = form.list_fields("Переходы целиком (JSON)")
+    [field] = form.list_fields("Постоянная запись")
     assert field.value == "{oops"
     assert before[0] in form.list_messages()
 

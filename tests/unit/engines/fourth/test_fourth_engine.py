@@ -104,7 +104,8 @@ async def test_editors_begin_draw_and_fill_a_form(folder: Path, locale: Locale) 
     form = await open_source(visit, "checklist")
     assert form is not None
     assert [node.path for node in form.describe(CHECKLIST).nodes] == [("title",), ("points",)]
-    assert form.build_item(CHECKLIST, ("points",)) == {"id": "", "text": ""}
+    added: Any = form.add_item(CHECKLIST, ("points",))
+    assert added["points"][-1] == {"id": "", "text": ""}
 
     chart = build_definition_chart("checklist", CHECKLIST)
     face = find_part(RUN_FACE, "checklist")

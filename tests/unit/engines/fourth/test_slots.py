@@ -14,7 +14,7 @@ DOORS = {"bot.telegram", "bot.cli", "bot.console", "bot.http_api", "bot.composit
 NEEDS: dict[str, set[str]] = {
     "wiring": set(), "turns": set(), "lifetime": set(), "kind": set(), "trial": set(), "cases": set(),
     "family": {"bot.cli", "typer"}, "live": {"bot.cli", "typer"}, "ask": {"bot.cli", "typer"}, "run": {"bot.console"},
-    "form": {"bot.console", "bot.http_api", "nicegui", "fastapi"}, "http": {"bot.http_api", "fastapi"},
+    "http": {"bot.http_api", "fastapi"},
 }  # fmt: skip
 """By slot: the doors and their libraries that its parts may import."""
 LOAD = """
