@@ -10,7 +10,9 @@ from tests.unit.gate.sandbox_kit import Desk
 DEAL = {"entityTypeId": 2, "id": 481}
 
 
-@pytest.mark.parametrize(("observers", "goes"), [([6], "Вера Лебедева\nГлеб Орлов"), ([8, 6], "Глеб Орлов"), ([], "Вера Лебедева\nГлеб Орлов")])
+@pytest.mark.parametrize(
+    ("observers", "goes"), [([6], "Вера Лебедева\nГлеб Орлов"), ([8, 6], "Глеб Орлов"), ([], "Вера Лебедева\nГлеб Орлов")]
+)
 async def test_the_card_names_who_goes(desk: Desk, observers: list[int], goes: str) -> None:
     """It always asks, so that nobody stops to observe a deal unseen, whatever the model forgot."""
     await desk.done("crm.item.update", {**DEAL, "fields": {"observers": [8, 9]}})
