@@ -16,11 +16,13 @@ from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
 from bot.console.app import Trouble
+from bot.console.canvas import _WORDS as CANVAS_WORDS
 from bot.console.page_list import PAGES
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.loading import list_texts
 from bot.telegram.outgoing.progress import BEGUN, OVER, RUN_OVER, RUN_SHOWS, STEP
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.shelf import NoteCode
 from orchestrator.gate.call.reasons import SENTENCES
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime.commands import COMMANDS
@@ -42,6 +44,10 @@ BUILT = {
     "run-answer-": ("contact", "photo", "document"),
     "run-doubt-": ("answer", "request"),
     "docs-": ("exists", "changed"),
+    "console-canvas-": CANVAS_WORDS,
+    "console-editor-view-": ("chart", "text", "both"),
+    "docs-read-": ("sheets", "pages", "slides", "rows"),
+    "docs-note-": tuple(code.replace("_", "-") for code in get_args(NoteCode)),
     "docs-readers-": ("nobody", "admin", "lead", "manager", "admin-lead", "admin-manager", "lead-manager", "admin-lead-manager"),
     "report-how-": ("definition", "period", "compared", "filter"),
     "start-": ("deal", "lead", "contact", "company", "task"),
