@@ -32,6 +32,7 @@ ALLOWED: Final = {
     "orchestrator/gate/normalize/batch.py": "where the new record's id stands in the answer to an adding command",
     "orchestrator/gate/call/targets.py": "which other record a call about a link concerns",
     "orchestrator/gate/normalize/merge_multifields.py": "recognizes calls on a record that has phones",
+    "engines/crm_agent/core/list_sending.py": "by which call a list is passed on; the gate judges it and always asks",
     "orchestrator/domain/bulk.py": "by which call a record of each kind is changed; the gate builds, judges and freezes these calls",
     "orchestrator/gate/bulk/notes.py": "by which notice the new owners of a hand-over are told; it is judged and frozen with the file",
     "orchestrator/directory/lead_conversion.py": "writes the batch that an engine then proposes to the gate, step by step",

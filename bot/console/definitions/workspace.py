@@ -1,5 +1,6 @@
 """The canvas, the text, or both; beside them what is pressed: the form, findings and the trial."""
 
+import json
 from collections.abc import Callable
 from typing import Final
 
@@ -30,7 +31,6 @@ _RUN: Final = "run"
 """The last one, which stays open from step to step."""
 _ENTER_FORM: Final = "setTimeout(() => document.querySelector('.def-panels .form input, .def-panels .form textarea')?.focus(), 150)"
 _SHOW_PANEL: Final = "setTimeout(() => document.querySelector('.def-right').scrollIntoView({block: 'nearest'}), 100)"
-_KEEP_VIEW: Final = "(u => { u.searchParams.set('view', '%s'); history.replaceState(history.state, '', u); })(new URL(location))"
 
 
 class Workspace:
@@ -116,7 +116,10 @@ class Workspace:
         if self._view == _TEXT and self._tabs.value is None:
             self._tabs.set_value(_FINDINGS)
         self._lay_out()
-        self._visit.page.run_javascript(_KEEP_VIEW % self._view)
+        self._visit.page.run_javascript(
+            f"(u => {{ u.searchParams.set('view', {json.dumps(self._view)});"
+            " history.replaceState(history.state, '', u); })(new URL(location))"
+        )
 
     async def _change_panel(self) -> None:
         self._lay_out()

@@ -23,7 +23,6 @@ _LAST: Final = frozenset({"next_step", "on_invalid", "on_timeout", "on_refused"}
 _TARGETS: Final = frozenset({*_LAST, "next", "startStepId"})
 _TYPE_NAMES: Final = ("runeType", "type", "action_type")
 """The other fields depend on them."""
-_DOERS: Final = (*_TYPE_NAMES, "agentVersionId", "tuum")
 """What is chosen there is read beside the name of an element."""
 _CODES: Final = frozenset({"Script-source", "script-source"})
 _RARE: Final = frozenset(
@@ -92,6 +91,12 @@ class SchemaForm:
     words: Words
     steps: Steps | None = None
     """To which fields may lead, None for a kind without steps."""
+    kinds: frozenset[str] = frozenset()
+    """Of stored definitions that do a step; the field that names one begins with its kind."""
+
+    def is_doer(self, name: object) -> bool:
+        """What a step does, or who does it."""
+        return name in _TYPE_NAMES or (isinstance(name, str) and name.startswith(tuple(self.kinds)))
 
     def describe(self, document: object, find_offer: FindOffer = lambda _path: None) -> Group:
         """Of a draft with any content."""
@@ -162,7 +167,7 @@ class _Description:
             whole = Field(path=path, kind="json", label="JSON", value=show_value("json", item))
             return Group(path=path, label="", nodes=(whole,), is_folded=True)
         nodes = self.list_nodes(shape, item, path)
-        kind = next((node for node in nodes if isinstance(node, Field) and node.path[-1] in _DOERS and node.choices), None)
+        kind = next((node for node in nodes if isinstance(node, Field) and self.form.is_doer(node.path[-1]) and node.choices), None)
         label = next((choice.label for choice in kind.choices if choice.value == kind.value), kind.value) if kind is not None else ""
         return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item, self.names))
 

@@ -105,4 +105,6 @@ async def open_source(visit: Visit, kind: str) -> SchemaSource | None:
     schema = build_kind_schema(kind)
     if face is None or schema is None:
         return None
-    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), face.steps), face, await load_known(visit, face))
+    return SchemaSource(
+        SchemaForm(SchemaReader(schema, kind), FormWords(visit), face.steps, frozenset(face.offers)), face, await load_known(visit, face)
+    )

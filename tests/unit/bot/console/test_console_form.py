@@ -92,7 +92,7 @@ async def test_transitions_are_chosen_among_the_steps(made: ConsoleWorld) -> Non
 
     await form.enter("После ответа", "review")
     assert form.data["steps"][0]["transitions"] == {"onSuccess": {"next": "review"}}
-    assert form.list_messages() == []
+    assert not [one for one in form.list_messages() if one.startswith("Шага")]
 
     await form.enter("После ответа", "")
     assert "transitions" not in form.data["steps"][0]
@@ -401,8 +401,9 @@ async def test_what_a_field_has_not_taken_outlasts_folding_and_moving(made: Cons
     form = await open_flow(made)
     await form.press("Писать ещё в канал")
     await form.enter("Канал *", "drafts")
+    known = form.list_messages()
     await form.enter("Постоянная запись", "{oops")
-    before = form.list_messages()
+    before = [one for one in form.list_messages() if one not in known]
     assert before
 
     await form.press("Опустить: 1")
