@@ -58,5 +58,5 @@ async def _load_own_fields(visit: Visit) -> dict[str, list[Choice]]:
                 fields = await reference.load_fields(kind)
                 own[kind] = [Choice(code, field.title or code) for code, field in fields.items()]
     except Exception:
-        log.info("The fields of the portal are not offered in a form.", exc_info=True)
+        log.info("the fields of the portal are not offered in a form", exc_info=True, extra={"action": "fields_not_offered"})
     return own
