@@ -147,8 +147,19 @@ async def test_steps_and_lines_are_made_and_taken_back(tmp_path: Path) -> None:
     assert made.problems == []
 
 
+STANDS_STILL = """() => {
+  const shown = document.querySelectorAll(".vue-flow__transformationpane, .vue-flow__node");
+  const now = [...shown].map((one) => one.style.transform).join();
+  const isSame = window.sdelkaSeen === now;
+  window.sdelkaSeen = now;
+  return isSame;
+}"""
+"""The canvas is where it was at the last look: a mouse misses what still moves."""
+
+
 async def do(page: Page, deed: Callable[[], Awaitable[None]], boxes: int) -> tuple[set[str], set[str]]:
     """Which lines a deed adds and takes away, before it is taken back."""
+    await page.wait_for_function(STANDS_STILL, polling=300)
     await deed()
     await page.wait_for_function(f"(text) => {EDITOR}.state.doc.toString() !== text", arg=TEXT)
     await expect(page.locator(".vue-flow__node")).to_have_count(boxes)
