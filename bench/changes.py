@@ -259,7 +259,8 @@ async def _measure_trouble(name: str, trouble: Trouble) -> Row:
         deals = (await world.http.get("/sandbox/records/deal")).json()
         written = sum(deal["COMMENTS"] == VALUE for deal in deals)
         named = sum(one["args"]["count"] for one in left)
-        is_true = head["args"] == {"made": written, "count": TROUBLED} and written + named == TROUBLED
+        told = head["args"]["made"], head["args"]["count"]
+        is_true = told == (written, TROUBLED) and written + named == TROUBLED
         reasons = ", ".join(f"{one['args']['why']} {one['args']['count']}" for one in left)
         return _row(
             f"{TROUBLED} records, {name}", round(seconds, 1), "s", "told truly", is_true, f"{written} written; {reasons or 'none left'}"
